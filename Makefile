@@ -1,0 +1,77 @@
+# Centavo. `make optimize` runs the main job, `make test` the tests; each does its own set-up. `make help` lists the rest.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+ENV ?= local
+export ENV
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+export PATH := $(BIN):$(PATH)
+export PYTHONUNBUFFERED := 1
+
+ENV_DIR := terraform/environments/$(ENV)
+ifeq ($(wildcard $(ENV_DIR)/centavo.yml),)
+$(error There is no environment $(ENV): $(ENV_DIR)/centavo.yml is missing. Take one of: $(notdir $(patsubst %/,%,$(wildcard terraform/environments/*/))))
+endif
+include $(ENV_DIR)/env.mk
+include requirements/setup.mk
+
+CENTAVO := $(BIN)/centavo --env $(ENV)
+OPTIMIZE_OPTIONS = $(if $(POLICY),--policy $(POLICY)) $(if $(INTERVAL),--interval $(INTERVAL)) \
+	$(if $(DEADLINE),--deadline $(DEADLINE)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(VIA),--via $(VIA))
+
+##@ The main job
+.PHONY: optimize apply train
+optimize: setup cloud-up ## Train, and move to the cheapest flavor meanwhile (POLICY= INTERVAL= DEADLINE= BUDGET= VIA=)
+	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
+apply: setup cloud-up ## Make the network, the head and one group per flavor
+	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN))
+train: setup cloud-up ## Configure the nodes and start the training; nothing moves
+	@$(CENTAVO) train
+
+##@ Looking
+.PHONY: plan status facts explain watch report
+plan: setup cloud-up ## Show what would change and what it costs
+	@$(CENTAVO) plan
+status: setup ## Fleet, training and costs at a glance
+	@$(CENTAVO) status
+facts: setup ## What every rank last said of itself
+	@$(CENTAVO) facts
+explain: setup ## Why the last decision came out as it did
+	@$(CENTAVO) explain
+report: setup ## Open the last run's report, or print its path
+	@$(CENTAVO) report
+
+##@ Ending
+.PHONY: destroy clean
+destroy: setup ## Remove everything that apply made
+	@$(CENTAVO) destroy
+	@$(MAKE) --no-print-directory cloud-down
+clean: ## Remove what was generated here, the virtual environment too; running clouds are ended first
+	@if [ -x $(BIN)/python ]; then $(MAKE) --no-print-directory cloud-down; fi
+	rm -rf $(VENV) .venv-* .centavo runs dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find terraform -name .terraform -prune -exec rm -rf {} +
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+##@ Developing
+.PHONY: setup test test-fast lint format
+test: setup ## All tests: linters, unit, contract, Terraform, and the whole job end to end
+	@$(MAKE) --no-print-directory lint
+	@terraform/test
+	@$(BIN)/python -m pytest tests
+test-fast: setup ## The tests that start no process
+	@$(BIN)/python -m pytest tests -m "not slow and not e2e" -q
+lint: setup $(LINT_VENV)/.ready ## ruff, mypy, import-linter, terraform fmt, ansible-lint
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
+	@terraform fmt -check -recursive terraform
+	@cd ansible && PATH=$(CURDIR)/$(LINT_VENV)/bin:$$PATH ansible-lint --offline --profile production
+format: setup ## Lay out all sources as the linters want them
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@printf '\nENV=local is the default; the environments are the folders of terraform/environments.\n'
