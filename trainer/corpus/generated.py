@@ -19,15 +19,8 @@ _NUM2WORDS = {"en": "en", "pt": "pt_BR"}
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 _LAST_DAY = datetime.date(2069, 12, 31).toordinal()
 _CURRENCIES = ("USD", "EUR", "BRL", "GBP", "JPY", "CHF")
-# The "-person" units are where Babel 2.17 keeps the Portuguese years and months; it has no Portuguese days.
-_DURATION_UNITS = (
-    ("year-person", 99),
-    ("month-person", 11),
-    ("week", 51),
-    ("hour", 23),
-    ("minute", 59),
-    ("second", 59),
-)
+# Babel 2.17 has no Portuguese for the units of days, months and years (CLDR aliases that it does not follow).
+_DURATION_UNITS = (("decade", 99), ("week", 51), ("hour", 23), ("minute", 59), ("second", 59), ("millisecond", 999))
 _MAX_ATTEMPTS_PER_PAIR = 20
 
 Writer = Callable[[str], str]

@@ -1,0 +1,214 @@
+"""The Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) as GluonNLP builds it, and its training loss.
+
+Embeddings of both languages and of the output projection are one matrix. Parameter names depend on nothing but the
+settings, so that old and new ranks, and checkpoints, match.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import mxnet as mx
+from gluonnlp.loss import LabelSmoothing, MaskedSoftmaxCELoss
+from gluonnlp.model.transformer import get_transformer_encoder_decoder
+from gluonnlp.model.translation import NMTModel
+from mxnet import gluon
+
+PARAMETERS_FILE = "model.params"
+METADATA_FILE = "model.json"
+Precision = Literal["float32", "bfloat16", "float16"]
+
+
+class ModelError(ValueError):
+    """A model that cannot be built or read; says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Sizes of a Transformer: ``layers`` in the encoder and as many in the decoder."""
+
+    layers: int
+    units: int
+    hidden: int
+    heads: int
+    dropout: float
+
+
+PRESETS = {
+    "tiny": Architecture(layers=4, units=128, hidden=256, heads=4, dropout=0.3),
+    "base": Architecture(layers=6, units=512, hidden=2048, heads=8, dropout=0.1),
+    "big": Architecture(layers=6, units=1024, hidden=4096, heads=16, dropout=0.3),
+}
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """A preset (tiny, base, big), of which every part given here is overridden.
+
+    ``max_length`` is the longest sentence in ids, begin and end included, that the model can take.
+    """
+
+    preset: str = "tiny"
+    layers: int | None = None
+    units: int | None = None
+    hidden: int | None = None
+    heads: int | None = None
+    dropout: float | None = None
+    label_smoothing: float = 0.1
+    max_length: int = 256
+    precision: Precision = "float32"
+    seed: int = 1
+
+    def architecture(self) -> Architecture:
+        """The sizes, checked. Raises ModelError for an unknown preset or impossible sizes."""
+        if self.preset not in PRESETS:
+            raise ModelError(f"unknown model preset {self.preset!r}; there are {', '.join(PRESETS)}")
+        overrides = {name: getattr(self, name) for name in asdict(PRESETS[self.preset])}
+        sizes = Architecture(
+            **asdict(PRESETS[self.preset]) | {name: value for name, value in overrides.items() if value is not None}
+        )
+        if min(sizes.layers, sizes.units, sizes.hidden, sizes.heads) < 1:
+            raise ModelError(f"layers, units, hidden and heads must be 1 or more: {sizes}")
+        if sizes.units % sizes.heads:
+            raise ModelError(f"{sizes.units} units cannot be divided among {sizes.heads} heads")
+        if not (0 <= sizes.dropout < 1 and 0 <= self.label_smoothing < 1):
+            raise ModelError(f"dropout and label_smoothing must be from 0 to below 1: {sizes}, {self.label_smoothing}")
+        return sizes
+
+
+class _SmoothedLoss(gluon.HybridBlock):  # type: ignore[misc]
+    """Label-smoothed cross-entropy, summed over the target tokens of a batch."""
+
+    def __init__(self, epsilon: float, vocab_size: int) -> None:
+        super().__init__(prefix="loss_")
+        self._smoothing = LabelSmoothing(epsilon=epsilon, units=vocab_size)
+        self._cross_entropy = MaskedSoftmaxCELoss(sparse_label=False)
+
+    def hybrid_forward(self, F: Any, scores: Any, labels: Any, valid_length: Any) -> Any:  # noqa: N803
+        per_sentence = self._cross_entropy(scores, self._smoothing(labels), valid_length)
+        return per_sentence
+
+
+class TranslationModel:
+    """An encoder-decoder with its loss. ``network`` is GluonNLP's NMTModel; names of parameters begin ``transformer_``."""
+
+    def __init__(self, settings: ModelSettings, vocab_size: int) -> None:
+        sizes = settings.architecture()
+        self.settings = settings
+        self.vocab_size = vocab_size
+        encoder, decoder, one_step = get_transformer_encoder_decoder(
+            num_layers=sizes.layers,
+            num_heads=sizes.heads,
+            units=sizes.units,
+            hidden_size=sizes.hidden,
+            dropout=sizes.dropout,
+            max_src_length=settings.max_length,
+            max_tgt_length=settings.max_length,
+            prefix="transformer_",
+        )
+        vocabulary = range(vocab_size)  # NMTModel asks its vocabularies for their length only
+        self.network = NMTModel(
+            src_vocab=vocabulary,
+            tgt_vocab=vocabulary,
+            encoder=encoder,
+            decoder=decoder,
+            one_step_ahead_decoder=one_step,
+            embed_size=sizes.units,
+            embed_initializer=None,
+            share_embed=True,
+            tie_weights=True,
+            prefix="transformer_",
+        )
+        self._loss = _SmoothedLoss(settings.label_smoothing, vocab_size)
+
+    def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
+        """The label-smoothed cross-entropy summed over the target tokens (nats, scalar NDArray), and their number.
+
+        ``src`` (sentences, source length) and ``tgt`` (sentences, target length) are int32 ids, ``src_len`` and
+        ``tgt_len`` (sentences,) float32. Call it under ``autograd.record()`` to train.
+        """
+        predicted = tgt_len - 1
+        scores, _ = self.network(src, tgt[:, :-1], src_len, predicted)
+        per_sentence = self._loss(scores, tgt[:, 1:], predicted)
+        return (per_sentence * (tgt.shape[1] - 1)).sum(), float(predicted.sum().asscalar())
+
+    def parameters(self) -> Any:
+        """The trained parameters, a ParameterDict by name."""
+        trained = gluon.ParameterDict()
+        every = self.network.collect_params()
+        trained.update({name: parameter for name, parameter in every.items() if parameter.grad_req != "null"})
+        return trained
+
+    def save(self, directory: Path, metadata: dict[str, Any] | None = None) -> None:
+        """Write ``model.params`` and ``model.json`` (settings, vocabulary size and ``metadata``) by rename."""
+        directory.mkdir(parents=True, exist_ok=True)
+        description = {"model": asdict(self.settings), "vocab_size": self.vocab_size, **(metadata or {})}
+        with tempfile.TemporaryDirectory(dir=directory) as temporary:
+            arrays = {name: parameter.data().as_in_context(mx.cpu()) for name, parameter in self.parameters().items()}
+            mx.nd.save(str(Path(temporary, PARAMETERS_FILE)), arrays)
+            Path(temporary, METADATA_FILE).write_text(json.dumps(description, indent=1) + "\n")
+            for name in (PARAMETERS_FILE, METADATA_FILE):
+                os.replace(Path(temporary, name), directory / name)
+
+    def load(self, directory: Path) -> None:
+        """Take the parameters that ``save`` wrote. Raises ModelError when they are not of this model."""
+        path = directory / PARAMETERS_FILE
+        try:
+            arrays = mx.nd.load(str(path))
+        except mx.MXNetError as error:
+            raise ModelError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
+        self.set_arrays(arrays, str(path))
+
+    def set_arrays(self, arrays: dict[str, Any], where: str) -> None:
+        """Take parameters by name; ``where`` names their origin in errors."""
+        parameters = self.parameters()
+        if missing := sorted(set(parameters) ^ set(arrays)):
+            raise ModelError(f"{where} is of another model: it and this model differ in {missing[0]} and others")
+        for name, parameter in parameters.items():
+            if parameter.shape != arrays[name].shape:
+                raise ModelError(f"{where} is of another model: {name} is {arrays[name].shape}, not {parameter.shape}")
+        for name, parameter in parameters.items():
+            parameter.set_data(arrays[name])
+
+
+def _check_precision(precision: str, device: Any) -> None:
+    if precision == "float16" and device.device_type == "cpu":
+        raise ModelError("float16 needs a GPU, MXNet cannot compute in it on a CPU: use bfloat16 or float32")
+
+
+def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -> TranslationModel:
+    """Make a model with initial parameters (Xavier, magnitude 3), the same for the same settings and seed.
+
+    Raises ModelError for impossible sizes or a precision that ``device`` (the CPU, when not given) cannot compute in.
+    A precision other than float32 holds for every model of this process from now on, as MXNet's amp works.
+    """
+    device = device or mx.cpu()
+    _check_precision(settings.precision, device)
+    if settings.precision != "float32":
+        mx.contrib.amp.init(settings.precision)
+    model = TranslationModel(settings, vocab_size)
+    mx.random.seed(settings.seed)
+    model.network.initialize(mx.init.Xavier(magnitude=3.0), ctx=device)
+    ids, length = mx.nd.ones((1, 3), ctx=device, dtype="int32"), mx.nd.array([3.0], ctx=device)
+    model.loss(ids, length, ids, length)[0].wait_to_read()  # completes the shapes that GluonNLP leaves open
+    model.network.hybridize(static_alloc=True)
+    model._loss.hybridize(static_alloc=True)
+    return model
+
+
+def load(directory: Path, device: Any | None = None) -> TranslationModel:
+    """Build and fill the model that ``TranslationModel.save`` wrote to ``directory``."""
+    path = directory / METADATA_FILE
+    try:
+        description = json.loads(path.read_text())
+        settings, vocab_size = ModelSettings(**description["model"]), int(description["vocab_size"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"cannot read {path}: {error}") from error
+    model = build(settings, vocab_size, device)
+    model.load(directory)
+    return model
