@@ -1,0 +1,51 @@
+"""Which prices can be reckoned with, and why the others cannot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from controller.decide.settings import DecideSettings
+from controller.domain import SECONDS_PER_HOUR, Price
+
+
+def price_fault(price: Price | None, now: float, settings: DecideSettings) -> str | None:
+    """Why a price cannot be used, in plain words; None for a sound price."""
+    if price is None:
+        return "has no price"
+    if not math.isfinite(price.usd_per_hour) or price.usd_per_hour <= 0:
+        return f"its price is absurd: {price.usd_per_hour} $/h"
+    if price.usd_per_hour > settings.max_usd_per_node_hour:
+        return f"its price is absurd: {price.usd_per_hour} $/h is above {settings.max_usd_per_node_hour} $/h"
+    if settings.price_max_age_s is not None and price.fetched_at is not None:
+        age_s = now - price.fetched_at
+        if age_s > settings.price_max_age_s:
+            return f"its price is stale: {age_s / SECONDS_PER_HOUR:.1f} h old"
+    return None
+
+
+def effective_usd_per_hour(price: Price, settings: DecideSettings) -> float:
+    """A node's price with what its interruptions are expected to cost.
+
+    Each interruption pays for a replacement that boots and is configured without working; what the pause costs the rest
+    of the fleet is left out, as it depends on the fleet.
+    """
+    expected = price.interruptions_per_hour if math.isfinite(price.interruptions_per_hour) else 0.0
+    lost_h = max(0.0, expected) * (settings.switching.grow_s + 2 * settings.switching.pause_s) / SECONDS_PER_HOUR
+    return price.usd_per_hour * (1 + lost_h)
+
+
+def usable_prices(
+    flavors: Iterable[str], prices: Mapping[str, Price], now: float, settings: DecideSettings
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Dollars per node and hour of the flavors with a sound price, and for the others the fault."""
+    sound: dict[str, float] = {}
+    faults: dict[str, str] = {}
+    for flavor in flavors:
+        price = prices.get(flavor)
+        fault = price_fault(price, now, settings)
+        if fault is None and price is not None:
+            sound[flavor] = effective_usd_per_hour(price, settings)
+        else:
+            faults[flavor] = fault or "has no price"
+    return sound, faults

@@ -1,0 +1,98 @@
+"""What a user may set about deciding, with defaults that suit a training of hours on EC2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from controller.domain import Flavor
+
+
+class Objective(str, Enum):
+    """What the fleet is chosen for. Deadline and budget come from the limits and bound either objective."""
+
+    COST = "cost"
+    TIME = "time"
+
+
+class Batches(str, Enum):
+    """How the trainer divides the global batch among its ranks."""
+
+    BALANCED = "balanced"
+    """In proportion to speed: a step takes B / S + t_comm(N)."""
+    EQUAL = "equal"
+    """The same for each rank: the slowest rank sets the pace."""
+
+
+@dataclass(frozen=True)
+class SwitchingAssumptions:
+    """What a move is expected to take, in seconds."""
+
+    boot_s: float = 90.0
+    """From the request to a node that answers SSH."""
+    configure_s: float = 120.0
+    """From answering SSH to a warm worker that may join."""
+    pause_s: float = 5.0
+    """How long the training stands still for one membership change; a move has a join and a leave."""
+    drain_s: float = 60.0
+    """How long a drained node is still paid for."""
+
+    @property
+    def grow_s(self) -> float:
+        """How long a new node is paid for before it works."""
+        return self.boot_s + self.configure_s
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The real speeds and the real communication, which only the policy `oracle` may look at."""
+
+    tokens_per_s: Mapping[str, float]
+    communication_s: Callable[[int], float]
+    """Seconds of communication in a step for a world size."""
+    tokens_per_step: float
+
+
+@dataclass(frozen=True)
+class DecideSettings:
+    """How to decide. Shares are of 1; a margin of 0.03 asks for a saving of 3% of what remains."""
+
+    policy: str = "cheapest-fleet"
+    objective: Objective = Objective.COST
+    batches: Batches = Batches.BALANCED
+    flavors: Mapping[str, Flavor] = field(default_factory=dict)
+    """The flavors that there are. Empty: those that run or have a price."""
+    head_usd_per_hour: float = 0.0
+    minimum_window: int = 20
+    """Facts over fewer steps than this are not trusted yet."""
+    minimum_steps: int = 20
+    """A flavor counts as measured from this many steps on."""
+    saving_margin: float = 0.03
+    """A move must save this share of what the remaining work costs, beyond the cost of switching."""
+    switching_margin: float = 0.5
+    """A saving must exceed the cost of switching by this share of it."""
+    confidence_z: float = 1.64
+    """How many standard errors two costs per token must be apart."""
+    cooldown_s: float = 300.0
+    end_guard_share: float = 0.03
+    """When less than this share of all steps remains, nothing moves."""
+    end_guard_s: float = 0.0
+    """When the work ends sooner than this, nothing moves."""
+    deadline_margin: float = 0.05
+    """A fleet must be expected to keep the deadline, or the budget, with this share to spare."""
+    switching: SwitchingAssumptions = field(default_factory=SwitchingAssumptions)
+    probe_share: float = 0.05
+    """The share of the cost of the work that may be spent on measuring new flavors."""
+    probe_steps: int = 100
+    """How many steps a probe is expected to need before its flavor is measured."""
+    hints_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
+    """Guesses of speeds, for flavors never measured; better than the guess from the number of vCPUs."""
+    price_max_age_s: float | None = None
+    """Prices fetched longer ago than this are stale; None: prices do not age."""
+    max_usd_per_node_hour: float = 500.0
+    """A price above this is taken for a mistake."""
+    clock_skew_s: float = 5.0
+    """A fact dated later than this after its observation is from the future, and left out."""
+    truth: Truth | None = None
+    """For the policy `oracle` in simulations only."""

@@ -1,0 +1,196 @@
+"""Everything a policy decides on, worked out once from what `decide` is given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from controller.decide.communication import Communication, fit_communication
+from controller.decide.limits import node_cap, unavailable_reasons
+from controller.decide.model import TOKENS_PER_MILLION, FleetModel
+from controller.decide.pricing import usable_prices
+from controller.decide.search import Bounds
+from controller.decide.settings import DecideSettings
+from controller.decide.speeds import Speed, is_usable, measure_speeds, median
+from controller.domain import (
+    SECONDS_PER_HOUR,
+    Decision,
+    FlavorEstimate,
+    Fleet,
+    FleetEstimate,
+    History,
+    Limits,
+    Observation,
+    Price,
+    Progress,
+    Verdict,
+)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What was given, and what follows from it. `speeds` and `communication` are worked out when asked for."""
+
+    now: float
+    current: Fleet
+    observations: tuple[Observation, ...]
+    given_prices: Mapping[str, Price]
+    usd_per_hour: Mapping[str, float]
+    """Of the flavors with a sound price, the expected cost of interruptions included."""
+    price_faults: Mapping[str, str]
+    limits: Limits
+    progress: Progress | None
+    history: History
+    settings: DecideSettings
+    flavors: tuple[str, ...]
+
+    @cached_property
+    def speeds(self) -> dict[str, Speed]:
+        """Speeds measured in this run or in earlier ones."""
+        return measure_speeds(self.observations, self.history.known_tokens_per_s, self.settings)
+
+    @cached_property
+    def measured(self) -> dict[str, Speed]:
+        """The speeds that rest on enough steps."""
+        return {flavor: speed for flavor, speed in self.speeds.items() if speed.is_measured}
+
+    @cached_property
+    def communication(self) -> Communication:
+        """Communication time by world size, fitted to what was measured."""
+        return fit_communication(self.observations, self.settings)
+
+    @cached_property
+    def tokens_per_step(self) -> float | None:
+        """Target tokens of a step over all ranks: from progress, or else from an observation where all ranks report."""
+        if self.progress is not None and self.progress.tokens_per_step:
+            return self.progress.tokens_per_step
+        totals = []
+        for observation in self.observations:
+            usable = [fact for fact in observation.facts if is_usable(fact, observation.at, self.settings)]
+            if usable and all(fact.world_size == len(usable) for fact in usable):
+                totals.append(sum(fact.tokens for fact in usable if fact.tokens))
+        return median(totals) if totals else None
+
+    @cached_property
+    def barred(self) -> dict[str, str]:
+        """Flavors that may not be started, with the reason."""
+        reasons = {flavor: fault for flavor, fault in self.price_faults.items() if flavor in self.flavors}
+        return {**reasons, **unavailable_reasons(self.flavors, self.limits, self.history, self.now)}
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What the limits leave. Of a flavor that is only unavailable for now, the nodes that run may stay."""
+        caps: dict[str, int] = {}
+        for flavor in self.flavors:
+            cap = node_cap(flavor, self.limits, self.settings)
+            if flavor in self.barred:
+                is_only_unavailable = flavor not in self.price_faults and flavor not in self.limits.excluded
+                cap = min(cap, self.current.count(flavor)) if is_only_unavailable else 0
+            if cap:
+                caps[flavor] = cap
+        return Bounds(caps, self.limits.min_nodes, self.limits.max_nodes, self.limits.max_usd_per_hour)
+
+    @property
+    def remaining_steps(self) -> int | None:
+        """Steps still to do; None while the progress is unknown."""
+        return None if self.progress is None else self.progress.remaining_steps
+
+    def model(self, speeds: Mapping[str, Speed] | None = None) -> FleetModel | None:
+        """The model of fleets with these speeds (the measured ones unless told); None while the batch is unknown."""
+        if self.tokens_per_step is None:
+            return None
+        speeds = self.measured if speeds is None else speeds
+        return FleetModel(
+            tokens_per_s={flavor: speed.tokens_per_s for flavor, speed in speeds.items()},
+            usd_per_hour=self.usd_per_hour,
+            tokens_per_step=self.tokens_per_step,
+            communication_s=self.communication.seconds,
+            head_usd_per_hour=self.settings.head_usd_per_hour,
+            batches=self.settings.batches,
+            log_se={flavor: speed.log_se for flavor, speed in speeds.items()},
+        )
+
+    def flavor_estimates(self) -> tuple[FlavorEstimate, ...]:
+        """What is known of each flavor, for the record."""
+        return tuple(self._flavor_estimate(flavor) for flavor in self.flavors)
+
+    def _flavor_estimate(self, flavor: str) -> FlavorEstimate:
+        speed, price = self.speeds.get(flavor), self.usd_per_hour.get(flavor)
+        notes = [self.barred.get(flavor), speed.note if speed else "not measured yet"]
+        cost = None
+        if speed is not None and price is not None:
+            cost = price / SECONDS_PER_HOUR / speed.tokens_per_s * TOKENS_PER_MILLION
+        return FlavorEstimate(
+            flavor=flavor,
+            usd_per_hour=price,
+            tokens_per_s=speed.tokens_per_s if speed else None,
+            tokens_per_s_low=speed.low if speed else None,
+            tokens_per_s_high=speed.high if speed else None,
+            compute_time_s=speed.compute_time_s if speed else None,
+            usd_per_million_tokens=cost,
+            observations=speed.steps if speed else 0,
+            note="; ".join(note for note in notes if note) or None,
+        )
+
+    def decision(
+        self,
+        verdict: Verdict,
+        reason: str,
+        target: Fleet | None = None,
+        fleets: tuple[FleetEstimate, ...] = (),
+        saving_usd: float | None = None,
+        switching_usd: float | None = None,
+        is_probe: bool = False,
+    ) -> Decision:
+        """A decision in this situation; the target is the present fleet unless the verdict is a move."""
+        return Decision(
+            at=self.now,
+            policy=self.settings.policy,
+            verdict=verdict,
+            current=self.current,
+            target=target if target is not None and verdict is Verdict.MOVE else self.current,
+            reason=reason,
+            flavors=self.flavor_estimates(),
+            fleets=fleets,
+            saving_usd=saving_usd,
+            switching_usd=switching_usd,
+            is_probe=is_probe,
+        )
+
+
+def _merged(earlier: Sequence[Observation], latest: Sequence[Observation]) -> tuple[Observation, ...]:
+    """All observations, oldest first, each moment once."""
+    by_time = {observation.at: observation for observation in (*earlier, *latest) if math.isfinite(observation.at)}
+    return tuple(by_time[at] for at in sorted(by_time))
+
+
+def assess(
+    observations: Sequence[Observation],
+    prices: Mapping[str, Price],
+    limits: Limits,
+    progress: Progress | None,
+    history: History,
+    settings: DecideSettings,
+) -> Situation:
+    """Work out the situation. The last of `observations` is the present; raises ValueError when there is none."""
+    if not observations:
+        raise ValueError("deciding needs at least one observation, the present one")
+    present = observations[-1]
+    names = {*settings.flavors} if settings.flavors else {*prices}
+    flavors = tuple(sorted(names | set(present.fleet.present)))
+    sound, faults = usable_prices(flavors, prices, present.at, settings)
+    return Situation(
+        now=present.at,
+        current=present.fleet,
+        observations=_merged(history.observations, observations),
+        given_prices=prices,
+        usd_per_hour=sound,
+        price_faults=faults,
+        limits=limits,
+        progress=progress,
+        history=history,
+        settings=settings,
+        flavors=flavors,
+    )

@@ -1,0 +1,29 @@
+"""What it costs to go from one fleet to another, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from controller.decide.settings import SwitchingAssumptions
+from controller.domain import SECONDS_PER_HOUR, Fleet
+
+
+def switching_usd(
+    current: Fleet,
+    target: Fleet,
+    usd_per_hour: Mapping[str, float],
+    head_usd_per_hour: float,
+    assumptions: SwitchingAssumptions,
+) -> float:
+    """Dollars paid for a move beyond what training costs meanwhile.
+
+    New nodes are paid for while they boot and are configured; everything stands still, and is paid for, during the join
+    and during the leave; nodes that leave are paid for while they drain. A flavor without a price counts as free.
+    """
+    price = {flavor: usd_per_hour.get(flavor, 0.0) for flavor in {*current, *target}}
+    union = current.union(target)
+    added = sum((union.count(f) - current.count(f)) * price[f] for f in union)
+    removed = sum((union.count(f) - target.count(f)) * price[f] for f in union)
+    pauses = (added > 0) + (removed > 0)
+    standing = (union.usd_per_hour(price) + head_usd_per_hour) * assumptions.pause_s * pauses
+    return (added * assumptions.grow_s + removed * assumptions.drain_s + standing) / SECONDS_PER_HOUR
