@@ -1,0 +1,200 @@
+"""Puts localcloud's parts into moto: the one place where moto's classes are changed.
+
+moto 5.1 dispatches an action to the method of that name on a response class, and serialises what it returns from
+botocore's model; so an action that it lacks is a function set on that class. What moto does too simply (states,
+addresses, groups) is replaced on its model classes.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup
+from moto.autoscaling.responses import AutoScalingResponse
+from moto.core.responses import ActionResult, EmptyResult
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.instances import Instance
+from moto.ec2.models.subnets import Subnet
+from moto.ec2.responses import EC2Response
+
+from localcloud.addresses import Addresses
+from localcloud.launch import run_instances
+from localcloud.machines import Machines
+from localcloud.placement import PlacementGroups
+from localcloud.scaling import Scaling
+from localcloud.spot import SpotPrices
+
+
+def extend_instances(machines: Machines) -> None:
+    """Instances with EC2's states, and launch templates applied as a whole."""
+
+    def launch(ec2: EC2Backend, image_id: str, count: int, user_data: str, groups: list[str], **request: Any) -> Any:
+        return run_instances(machines, ec2, image_id, count, user_data, groups, **request)
+
+    def terminate(instance: Instance) -> Any:
+        return machines.terminate(instance)
+
+    def stop(instance: Instance) -> Any:
+        return machines.stop(instance)
+
+    def start(instance: Instance) -> Any:
+        return machines.start(instance)
+
+    def reboot(instance: Instance) -> None:
+        machines.reboot(instance)
+
+    _replace(EC2Backend, "run_instances", launch)
+    for name, function in {"terminate": terminate, "stop": stop, "start": start, "reboot": reboot}.items():
+        _replace(Instance, name, function)
+    _hide_interfaces_of_the_terminated()
+
+
+def _hide_interfaces_of_the_terminated() -> None:
+    """An instance without interfaces has no addresses; moto's properties would fail."""
+
+    def of_first_interface(name: str) -> property:
+        return property(lambda instance: getattr(instance.nics[0], name) if 0 in instance.nics else None)
+
+    dns_name = Instance.private_dns_name.fget  # type: ignore[attr-defined]
+    for name in ("private_ip", "private_ip_address"):
+        _replace(Instance, name, of_first_interface("private_ip_address"))
+    for name in ("public_ip", "public_ip_address"):
+        _replace(Instance, name, of_first_interface("public_ip"))
+    _replace(Instance, "private_dns_name", property(lambda instance: dns_name(instance) if instance.nics else ""))
+    # It gives the addresses of a collected instance back once more, when another one may have them.
+    _replace(Instance, "__del__", lambda instance: None)
+
+
+def extend_addresses() -> None:
+    """Every interface gets its address from one allocator."""
+    addresses = Addresses()
+    create = EC2Backend.create_network_interface
+
+    def available(subnet: Subnet, instance: Instance) -> str:
+        return addresses.next_in(subnet.ec2_backend, subnet)
+
+    def create_with_address(ec2: EC2Backend, subnet: Any, private_ip_address: Any, *args: Any, **options: Any) -> Any:
+        listed = args[0] if args else options.get("private_ip_addresses")
+        if not private_ip_address and not listed:
+            known = ec2.get_subnet(subnet) if isinstance(subnet, str) else subnet
+            private_ip_address = addresses.next_in(ec2, known) if known else private_ip_address
+        return create(ec2, subnet, private_ip_address, *args, **options)
+
+    _replace(Subnet, "get_available_subnet_ip", available)
+    _replace(EC2Backend, "create_network_interface", create_with_address)
+
+
+def extend_scaling(scaling: Scaling) -> None:
+    """Groups that only note what is wanted; `Scaling` sees to it."""
+
+    def set_desired_capacity(group: FakeAutoScalingGroup, capacity: int | None) -> None:
+        wanted = capacity if capacity is not None else group.min_size
+        if wanted != getattr(group, "desired_capacity", None):
+            scaling.wanted_changed(group)
+        group.desired_capacity = wanted
+
+    def describe_scaling_activities(response: AutoScalingResponse) -> ActionResult:
+        ids = response._get_param("ActivityIds", [])
+        found = scaling.activities(response._get_param("AutoScalingGroupName"))
+        limit = response._get_int_param("MaxRecords", 100)
+        start = int(response._get_param("NextToken") or 0)
+        matching = [activity.to_api() for activity in found if not ids or activity.activity_id in ids]
+        more = str(start + limit) if start + limit < len(matching) else None
+        return ActionResult({"Activities": matching[start : start + limit], "NextToken": more})
+
+    def terminate_in_group(response: AutoScalingResponse) -> ActionResult:
+        decrement = response._get_bool_param("ShouldDecrementDesiredCapacity", False)
+        return ActionResult({"Activity": scaling.terminate_member(response._get_param("InstanceId"), bool(decrement))})
+
+    def delete_group(response: AutoScalingResponse) -> ActionResult:
+        force = bool(response._get_bool_param("ForceDelete", False))
+        scaling.delete_group(response._get_param("AutoScalingGroupName"), force)
+        return EmptyResult()
+
+    _replace(FakeAutoScalingGroup, "set_desired_capacity", set_desired_capacity)
+    _replace(AutoScalingBackend, "notify_terminate_instances", lambda backend, instance_ids: None)
+    _replace(AutoScalingResponse, "describe_scaling_activities", describe_scaling_activities)
+    _replace(AutoScalingResponse, "terminate_instance_in_auto_scaling_group", terminate_in_group)
+    _replace(AutoScalingResponse, "delete_auto_scaling_group", delete_group)
+
+
+def extend_placement(groups: PlacementGroups) -> None:
+    """The three actions of placement groups."""
+
+    def create_placement_group(response: EC2Response) -> ActionResult:
+        group = groups.create(
+            response._get_param("GroupName"),
+            response._get_param("Strategy"),
+            response._get_int_param("PartitionCount"),
+            response._get_param("SpreadLevel"),
+            response._parse_tag_specification("placement-group").get("placement-group", {}),
+        )
+        return ActionResult({"PlacementGroup": group})
+
+    def describe_placement_groups(response: EC2Response) -> ActionResult:
+        found = groups.describe(
+            response._get_param("GroupNames", []),
+            response._get_param("GroupIds", []),
+            response._filters_from_querystring(),
+        )
+        return ActionResult({"PlacementGroups": found})
+
+    def delete_placement_group(response: EC2Response) -> ActionResult:
+        groups.delete(response._get_param("GroupName"))
+        return EmptyResult()
+
+    for action in (create_placement_group, describe_placement_groups, delete_placement_group):
+        _replace(EC2Response, action.__name__, action)
+
+
+def extend_spot_prices(prices: SpotPrices) -> None:
+    """A spot price history that is configured."""
+
+    def describe_spot_price_history(response: EC2Response) -> ActionResult:
+        filters: dict[str, Any] = response._filters_from_querystring()
+        zone = response._get_param("AvailabilityZone")
+        history = prices.describe(
+            response._get_param("InstanceTypes", []) or filters.get("instance-type", []),
+            [zone] if zone else filters.get("availability-zone", []),
+            response._get_param("ProductDescriptions", []) or filters.get("product-description", []),
+            _moment(response._get_param("StartTime")),
+            _moment(response._get_param("EndTime")),
+        )
+        return ActionResult({"SpotPriceHistory": history, "NextToken": ""})
+
+    _replace(EC2Response, "describe_spot_price_history", describe_spot_price_history)
+
+
+def extend_console(instances_dir: Path) -> None:
+    """GetConsoleOutput: what the user data printed, and the SSH host key, as cloud images print it."""
+
+    def get_console_output(response: EC2Response) -> ActionResult:
+        instance_id = response._get_param("InstanceId")
+        response.ec2_backend.get_instance(instance_id)
+        text = console_of(instances_dir / instance_id)
+        encoded = base64.b64encode(text.encode()).decode()
+        return ActionResult({"InstanceId": instance_id, "Output": encoded, "Timestamp": datetime.now()})
+
+    _replace(EC2Response, "get_console_output", get_console_output)
+
+
+def console_of(instance_dir: Path) -> str:
+    """The console of an instance."""
+    log, key = instance_dir / "console.log", instance_dir / "ssh_host_ed25519_key.pub"
+    printed = log.read_text(errors="replace") if log.exists() else ""
+    if key.exists():
+        printed += f"-----BEGIN SSH HOST KEY KEYS-----\n{key.read_text().strip()}\n-----END SSH HOST KEY KEYS-----\n"
+    return printed
+
+
+def _moment(value: Any) -> datetime | None:
+    if isinstance(value, str):
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    return value if isinstance(value, datetime) else None
+
+
+def _replace(owner: type, name: str, value: object) -> None:
+    setattr(owner, name, value)

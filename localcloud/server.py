@@ -1,0 +1,25 @@
+"""The HTTP server of the API: werkzeug's, threaded, quiet about each request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+log = logging.getLogger("localcloud.api")
+
+
+class _Handler(WSGIRequestHandler):
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        if str(code).startswith("5"):
+            log.warning("%s answered %s", self.path, code)
+
+    def log_error(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        log.warning(format, *args)
+
+
+def make_api_server(address: str, port: int, application: Callable[..., Any]) -> BaseWSGIServer:
+    """Listen on an address; requests are served in threads once `serve_forever` runs."""
+    return make_server(address, port, application, threaded=True, request_handler=_Handler)
