@@ -98,6 +98,25 @@ class Flavor:
 
 
 @dataclass(frozen=True)
+class Instance:
+    """One EC2 instance of the cluster, as EC2 says it is."""
+
+    instance_id: str
+    flavor: str
+    role: str
+    """`head` or `worker`."""
+    state: str
+    """EC2's word: pending, running, shutting-down, ..."""
+    private_ip: str | None = None
+    public_ip: str | None = None
+    launched_at: float | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.state == "running" and self.private_ip is not None
+
+
+@dataclass(frozen=True)
 class Price:
     """What a flavor costs, and where that was learned."""
 
@@ -308,9 +327,12 @@ class Move:
     target: Fleet
     reason: str
     phase: MovePhase = MovePhase.PROPOSED
+    grown: tuple[str, ...] = ()
+    """The instances that the move added, known once they run."""
     drain: tuple[str, ...] = ()
     """The instances that are to leave, chosen when the move begins to shrink."""
     outcome_reason: str | None = None
+    """Why the move ended as it did. On a move that has not ended: why it is being rolled back."""
     ended_at: float | None = None
     pause_s: float | None = None
     """How long the training stood still for the move, joins and leaves added up."""

@@ -1,0 +1,185 @@
+"""Puts a command's parts together: settings, prices, the edges, the journal, the policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from controller.clock import SystemClock
+from controller.cluster import LiveCluster
+from controller.config import Environment, check_limits, load_environment
+from controller.decide import POLICIES, Batches, DecideSettings, Objective, SwitchingAssumptions, decide
+from controller.domain import Decision, Flavor, History, Limits, Market, Observation, Price, Progress
+from controller.edges.ansible import Ansible
+from controller.edges.aws import Aws
+from controller.edges.ssh import answering, ensure_key_pair
+from controller.edges.terraform import FlavorOutput, Terraform
+from controller.errors import ConfigError
+from controller.loop import Optimizer
+from controller.observe.prices import read_prices, require_prices
+from controller.observe.progress import read_progress
+from controller.record.events import Reporter
+from controller.record.journal import Journal
+from controller.record.runs import start_run, unfinished_run
+
+BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
+"""Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
+
+
+@dataclass
+class Workshop:
+    """What the commands work with, in one environment."""
+
+    environment: Environment
+    prices: dict[str, Price]
+    clock: SystemClock
+    reporter: Reporter
+
+    @property
+    def usd_per_hour(self) -> dict[str, float]:
+        """Prices as plain numbers."""
+        return {flavor: price.usd_per_hour for flavor, price in self.prices.items()}
+
+    def terraform(self, log_directory: Path | None = None) -> Terraform:
+        """Terraform, with its log in the run's folder or beside the environment's keys."""
+        environment = self.environment
+        log = (log_directory or environment.state_directory) / "terraform.log"
+        return Terraform(environment.directory, log, [str(environment.root / "terraform" / "init"), environment.name])
+
+    def journal(self, policy: str | None = None) -> Journal:
+        """The journal of the unfinished run, or of a new one."""
+        policy = policy or self.environment.settings.controller.policy
+        journal = unfinished_run(self.environment.runs_directory, self.environment.name)
+        if journal is not None:
+            journal.set_policy(policy)
+            return journal
+        return start_run(self.environment.runs_directory, environment=self.environment.name, policy=policy,
+                         initial=self.environment.initial_fleet, now=self.clock.now())
+
+    def cluster(self, journal: Journal) -> LiveCluster:
+        """The cluster, as one run sees it."""
+        environment = self.environment
+        started_at = journal.info().started_at
+
+        def observed(observation: Observation) -> None:
+            self.reporter.observed(observation, read_progress(observation, started_at), journal.spent_usd())
+
+        return LiveCluster(
+            environment, self.prices, journal, self.clock, terraform=self.terraform(journal.directory),
+            ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping),
+            aws=Aws(environment.settings.aws.region), answering=answering, observed=observed)
+
+    def bring_up(self, cluster: LiveCluster, journal: Journal) -> None:
+        """Everything that Terraform declares, with the fleet of the capacity file, or the initial one where that is
+        empty. A person's command, so its plan may be anything."""
+        terraform = self.terraform(journal.directory)
+        fleet = cluster.capacity.read()
+        if fleet.size == 0:
+            fleet = self.environment.initial_fleet
+            cluster.capacity.write(fleet)
+        require_prices(self.prices, fleet.present, self.environment.prices_file)
+        journal.set_initial(fleet)
+        terraform.init()
+        take_up_terraform_rc(self.environment)
+        plan = terraform.plan(self.environment.state_directory / "apply.tfplan")
+        if plan.has_changes:
+            terraform.apply(plan.file)
+        cluster.forget()
+        flavors = [*cluster.outputs.flavors, cluster.outputs.head.instance_type]
+        require_prices(self.prices, flavors, self.environment.prices_file)
+
+    def optimizer(self, journal: Journal, interval_s: float | None = None) -> Optimizer:
+        """The main job on one run."""
+        environment = with_interval(self.environment, interval_s)
+        cluster = self.cluster(journal)
+        return Optimizer(environment, self.prices, cluster, journal, self.clock, self.reporter,
+                         decider=partial(self._decide, cluster, journal.info().policy),
+                         bring_up=lambda: self.bring_up(cluster, journal))
+
+    def _decide(
+        self, cluster: LiveCluster, policy: str, observations: Sequence[Observation], prices: Mapping[str, Price],
+        limits: Limits, progress: Progress | None, history: History,
+    ) -> Decision:
+        declared = cluster.outputs.flavors
+        settings = decide_settings(self.environment, policy, declared, cluster.head_usd_per_hour)
+        usable = {flavor: price for flavor, price in prices.items() if flavor in declared}
+        return decide(observations, usable, limits, progress, history, settings)
+
+
+def open_workshop(root: Path, name: str, reporter: Reporter, clock: SystemClock) -> Workshop:
+    """Reads and checks an environment's settings and prices, and exports what the edges read from the process's
+    environment. Raises ConfigError."""
+    environment = load_environment(root, name)
+    prices = read_prices(environment.prices_file)
+    require_prices(prices, environment.initial_fleet, environment.prices_file)
+    check_limits(environment, {flavor: price.usd_per_hour for flavor, price in prices.items()})
+    check_policy(environment.settings.controller.policy)
+    decide_settings(environment, environment.settings.controller.policy, {}, 0.0)
+    _export(environment)
+    return Workshop(environment, prices, clock, reporter)
+
+
+def check_policy(policy: str) -> None:
+    """Raises ConfigError for a policy that there is not."""
+    if policy not in POLICIES:
+        raise ConfigError(f"There is no policy {policy!r}.", f"Choose one of {', '.join(sorted(POLICIES))}.")
+
+
+def decide_settings(
+    environment: Environment, policy: str, declared: Mapping[str, FlavorOutput], head_usd_per_hour: float,
+) -> DecideSettings:
+    """The policy's settings: those that the controller knows by itself, and `controller.decide` of centavo.yml."""
+    controller = environment.settings.controller
+    options: dict[str, Any] = dict(controller.decide)
+    known = {field.name for field in fields(DecideSettings)} - {"truth", "flavors", "policy", "head_usd_per_hour"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise ConfigError(f"{environment.settings_file}: controller.decide has unknown keys: {', '.join(unknown)}.",
+                          f"Known are {', '.join(sorted(known))}.")
+    try:
+        for name, kind in (("objective", Objective), ("batches", Batches)):
+            if name in options:
+                options[name] = kind(options[name])
+        if "switching" in options:
+            options["switching"] = SwitchingAssumptions(**options["switching"])
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{environment.settings_file}: controller.decide: {error}.", "Mend it there.") from error
+    flavors = {name: _flavor(name, output) for name, output in declared.items()}
+    return DecideSettings(**{"minimum_window": controller.minimum_window, "cooldown_s": controller.cooldown_s,
+                             **options, "policy": policy, "flavors": flavors, "head_usd_per_hour": head_usd_per_hour})
+
+
+def with_interval(environment: Environment, interval_s: float | None) -> Environment:
+    """The environment with another rhythm of the loop."""
+    if interval_s is None:
+        return environment
+    if interval_s <= 0:
+        raise ConfigError(f"The interval is {interval_s} s.", "Give a number of seconds above zero.")
+    controller = environment.settings.controller.model_copy(update={"interval_s": interval_s})
+    settings = environment.settings.model_copy(update={"controller": controller})
+    return Environment(environment.name, environment.root, settings)
+
+
+def _flavor(name: str, output: FlavorOutput) -> Flavor:
+    return Flavor(name, Market(output.market), output.max_nodes, output.vcpus, output.memory_bytes,
+                  burstable=name.startswith(BURSTABLE_FAMILIES))
+
+
+def _export(environment: Environment) -> None:
+    """What boto3, Terraform and Ansible read from the process's environment."""
+    aws = environment.settings.aws
+    os.environ |= {**aws.environment, "AWS_REGION": aws.region, "AWS_DEFAULT_REGION": aws.region,
+                   "TF_IN_AUTOMATION": "1"}
+    os.environ |= {"TF_VAR_ssh_public_key": ensure_key_pair(environment.identity_file)}
+    take_up_terraform_rc(environment)
+
+
+def take_up_terraform_rc(environment: Environment) -> None:
+    """The CLI configuration that `terraform/init` has made, where it has made one (a provider mirror)."""
+    configuration = environment.root / ".centavo" / "terraform.rc"
+    if configuration.is_file():
+        os.environ["TF_CLI_CONFIG_FILE"] = str(configuration)

@@ -1,0 +1,249 @@
+"""The main job: continue or start a run, then observe, decide, act and record until the training ends.
+
+The journal says where the run is, so that each of these steps may be the first one of a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from controller.act.move import MoveLimits, MoveRunner
+from controller.clock import Clock
+from controller.cluster import LiveCluster
+from controller.config import Environment
+from controller.domain import (
+    Decision,
+    Fleet,
+    History,
+    Instance,
+    Limits,
+    Move,
+    MovePhase,
+    Observation,
+    Price,
+    Progress,
+    Verdict,
+)
+from controller.errors import (
+    AnsibleError,
+    AwsError,
+    CapacityFileError,
+    CentavoError,
+    MoveStuckError,
+    NodesError,
+    TerraformError,
+    TrainingFailedError,
+)
+from controller.observe.changes import membership_changes
+from controller.observe.progress import read_progress
+from controller.record.events import Reporter
+from controller.record.journal import Journal, Stage
+from controller.record.report import write_report
+
+HISTORY_LENGTH = 2000
+"""Observations that a decision looks back on."""
+
+Decider = Callable[[Sequence[Observation], Mapping[str, Price], Limits, "Progress | None", History], Decision]
+
+
+class Optimizer:
+    """One run of the main job, from wherever its journal says it is."""
+
+    def __init__(
+        self, environment: Environment, prices: Mapping[str, Price], cluster: LiveCluster, journal: Journal,
+        clock: Clock, reporter: Reporter, decider: Decider, bring_up: Callable[[], None],
+    ) -> None:
+        self._environment, self._prices, self._cluster = environment, prices, cluster
+        self._journal, self._clock, self._reporter = journal, clock, reporter
+        self._decide, self._bring_up = decider, bring_up
+        self._settings = environment.settings.controller
+
+    def run(self) -> dict[str, Any]:
+        """Runs until the training has ended and the fleet is released; the report. Raises StoppedError when a person
+        stops it, TrainingFailedError when the training did not succeed; the journal then holds the state."""
+        try:
+            self._cluster.capacity.read()
+            if self._journal.stage() is Stage.STARTING:
+                self._start()
+            if self._journal.stage() is Stage.TRAINING:
+                self._train()
+            if self._journal.stage() is Stage.ENDING:
+                self._finish()
+        finally:
+            report = write_report(self._journal, self._usd_per_hour(), self._clock.now())
+        if report["status"] != "finished":
+            raise TrainingFailedError(
+                f"The training failed: {report['status_reason'] or 'no reason was given'}.",
+                f"Its logs are in {self._journal.directory}/results; the workers were given back, the head runs on.")
+        return report
+
+    def _start(self) -> None:
+        self._note("bringing the fleet up")
+        self._bring_up()
+        started_at = self._clock.now()
+        fleet = self._cluster.capacity.read()
+        workers = self._cluster.wait_until_running(fleet, started_at)
+        self._cluster.note_cost()
+        self._note(f"{fleet} run and answer; preparing them")
+        outcome = self._cluster.configure_all()
+        self._note(f"the nodes are prepared ({outcome.changed} changes); starting the training")
+        self._cluster.set_hosts(workers)
+        self._cluster.start_training()
+        self._journal.set_stage(Stage.TRAINING)
+
+    def _train(self) -> None:
+        """Pass after pass, until the training has ended."""
+        self._check_capacity_file()
+        while not self._cluster.training_has_ended():
+            began = self._clock.now()
+            try:
+                self._pass()
+            except (MoveStuckError, AwsError, AnsibleError, NodesError, TerraformError, CapacityFileError) as error:
+                self._note(f"this pass was given up: {error.what} {error.next_step}".strip())
+            if not self._cluster.training_has_ended():
+                self._clock.sleep(self._settings.interval_s - (self._clock.now() - began))
+        end = self._cluster.end
+        assert end is not None
+        self._journal.end("finished" if end.finished else "failed", end.reason, self._clock.now())
+        self._note("the training has " + ("finished" if end.finished else f"failed: {end.reason}"))
+        self._journal.set_stage(Stage.ENDING)
+
+    def _check_capacity_file(self) -> None:
+        """A file that a person changed meanwhile is not the controller's to overwrite."""
+        move = self._journal.move_under_way()
+        if move is None:
+            self._cluster.check_file_is_applied()
+        elif (fleet := self._cluster.capacity.read()) not in (move.source, move.source.union(move.target), move.target):
+            raise CapacityFileError(
+                f"{self._cluster.capacity.path} asks for {fleet}, which is no step of the unfinished move from "
+                f"{move.source} to {move.target}: someone else has changed it.",
+                "Set it to one of these two fleets and start `centavo optimize` again.")
+
+    def _pass(self) -> None:
+        """Observes, and then does one thing: goes on with a move, mends the membership, or decides."""
+        observation = self._cluster.observe()
+        if self._cluster.training_has_ended():
+            return
+        under_way = self._journal.move_under_way()
+        if under_way is not None:
+            self._run_move(under_way)
+        elif not self._mend():
+            self._decide_and_move(observation)
+
+    def _mend(self) -> bool:
+        """Lets nodes in that EC2 replaced, and takes out those that are gone. Whether anything was to be done."""
+        workers, members = self._cluster.workers(), self._cluster.members()
+        gone = members - {i.instance_id for i in workers}
+        strangers = [i for i in workers if i.is_running and i.instance_id not in members]
+        newcomers = self._answering(strangers)
+        if not gone and not newcomers:
+            return False
+        if gone:
+            self._note(f"{', '.join(sorted(gone))} are gone; the training goes on without them")
+        if newcomers:
+            self._note(f"preparing {', '.join(i.instance_id for i in newcomers)}, which run and take no part yet")
+            self._cluster.configure(newcomers, self._settings.timeouts.configure_s)
+        joining = {i.instance_id for i in newcomers} | members
+        self._cluster.set_hosts([i for i in workers if i.is_running and i.instance_id in joining])
+        return True
+
+    def _answering(self, instances: list[Instance]) -> list[Instance]:
+        silent = self._cluster.silent(instances) if instances else {}
+        return [i for i in instances if i.instance_id not in silent]
+
+    def _decide_and_move(self, observation: Observation) -> None:
+        decision = self._decision(observation)
+        self._journal.add_decision(decision)
+        self._reporter.decided(decision)
+        if decision.verdict is not Verdict.MOVE:
+            return
+        self._cluster.capacity.refuse_if_changed()
+        self._run_move(Move(self._journal.next_move_id(), self._clock.now(), decision.current, decision.target,
+                            decision.reason))
+
+    def _decision(self, observation: Observation) -> Decision:
+        now = observation.at
+        unavailable = self._journal.unavailable(now)
+        history = History(
+            observations=self._journal.observations(last=HISTORY_LENGTH), moves=self._journal.moves(),
+            spent_usd=self._journal.spent_usd(), unavailable={f: until for f, (until, _) in unavailable.items()})
+        progress = read_progress(observation, self._journal.info().started_at)
+        return self._decide(history.observations, self._prices, self._environment.limits(), progress, history)
+
+    def _run_move(self, move: Move) -> None:
+        self._journal.save_move(move)
+        timeouts = self._settings.timeouts
+        runner = MoveRunner(
+            self._cluster, self._clock,
+            MoveLimits(timeouts.boot_s, timeouts.configure_s, timeouts.join_s, timeouts.drain_s, self._settings.poll_s),
+            save=self._journal.save_move, tell=self._tell, unavailable=self._remember_unavailable)
+        ended = runner.run(move)
+        self._journal.save_move(with_pauses(ended, self._journal.observations(since=ended.at)))
+
+    def _finish(self) -> None:
+        """Fetches the results, gives the workers back, and ends the run."""
+        self._note("fetching the results")
+        trouble = self._try_to_fetch()
+        self._close_move()
+        self._note("giving the workers back")
+        self._release()
+        if trouble is not None:
+            raise trouble
+        self._journal.set_stage(Stage.ENDED)
+
+    def _close_move(self) -> None:
+        """A move that was under way has nothing left to do: the fleet goes as a whole."""
+        move = self._journal.move_under_way()
+        if move is not None:
+            self._journal.save_move(replace(
+                move, phase=MovePhase.ROLLED_BACK, ended_at=self._clock.now(),
+                outcome_reason=move.outcome_reason or "the training ended before the move was done"))
+
+    def _try_to_fetch(self) -> CentavoError | None:
+        """Fetches; a failure waits until the costly workers are gone, for the results stay on the head."""
+        try:
+            self._cluster.fetch_results()
+        except AnsibleError as error:
+            if self._journal.status() == "finished":
+                return error
+            self._note(f"a failed training left no results: {error.what}")
+        return None
+
+    def _release(self) -> None:
+        """Capacity to zero, and wait until no worker runs."""
+        self._cluster.capacity.read()
+        self._cluster.lift_protection(self._cluster.workers())
+        self._cluster.set_capacity(Fleet({}))
+        deadline = self._clock.now() + self._settings.timeouts.boot_s
+        while left := self._cluster.workers():
+            if self._clock.now() >= deadline:
+                raise NodesError(f"EC2 has not ended {', '.join(i.instance_id for i in left)} yet.")
+            self._cluster.lift_protection(left)
+            self._clock.sleep(self._settings.poll_s)
+
+    def _remember_unavailable(self, flavors: Collection[str], reason: str) -> None:
+        until = self._clock.now() + self._settings.unavailable_s
+        for flavor in flavors:
+            self._journal.set_unavailable(flavor, until, reason)
+
+    def _tell(self, move: Move, note: str) -> None:
+        now = self._clock.now()
+        self._journal.add_event(now, move.phase.value, note, move.move_id)
+        self._reporter.moved(now, move, note)
+
+    def _note(self, message: str) -> None:
+        now = self._clock.now()
+        self._journal.add_event(now, "note", message)
+        self._reporter.note(now, message)
+
+    def _usd_per_hour(self) -> dict[str, float]:
+        return {flavor: price.usd_per_hour for flavor, price in self._prices.items()}
+
+
+def with_pauses(move: Move, observations: Sequence[Observation]) -> Move:
+    """The move with the pauses and lost steps of the joins and leaves that its observations tell of."""
+    changes = membership_changes(observations, move.at)
+    return replace(move, pause_s=sum(change.pause_s for change in changes),
+                   steps_lost=sum(change.steps_lost for change in changes))

@@ -1,0 +1,1 @@
+"""What the controller learns from outside, parsed, validated and dated: facts, prices, progress."""

@@ -1,0 +1,184 @@
+"""Iteration facts: what a node says of its rank, taken only when it can be trusted.
+
+A fact that is missing, old, torn or of a foreign schema makes its node *unknown*, with the reason: never zero, never
+dead, never a made-up number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from controller.domain import Fact, Instance, MembershipChange, TrainingState, UnknownNode
+
+SCHEMA = 1
+CLOCK_TOLERANCE_S = 5.0
+"""How far a node's clock may be ahead of ours before its fact counts as coming from the future."""
+
+
+class FactError(ValueError):
+    """A fact that can't be trusted; the message says why in a few words."""
+
+
+@dataclass(frozen=True)
+class LocalFacts:
+    """What Ansible brought from the nodes: `ansible_local` per instance id, and why other nodes gave nothing."""
+
+    facts: Mapping[str, Any]
+    failures: Mapping[str, str]
+
+
+def read_facts(
+    instances: tuple[Instance, ...], local: LocalFacts, *, now: float, max_age_s: float,
+) -> tuple[tuple[Fact, ...], tuple[UnknownNode, ...]]:
+    """The trustworthy facts of these instances, and the instances of which nothing is known, with the reason."""
+    facts: list[Fact] = []
+    unknown: list[UnknownNode] = []
+    for instance in instances:
+        try:
+            facts.append(_read_node(instance, local, now=now, max_age_s=max_age_s))
+        except FactError as error:
+            unknown.append(UnknownNode(instance.instance_id, instance.flavor, str(error)))
+    return tuple(facts), tuple(unknown)
+
+
+def _read_node(instance: Instance, local: LocalFacts, *, now: float, max_age_s: float) -> Fact:
+    if instance.instance_id in local.failures:
+        raise FactError(f"no answer: {local.failures[instance.instance_id]}")
+    found = local.facts.get(instance.instance_id)
+    if not isinstance(found, Mapping) or "iteration" not in found:
+        raise FactError("missing: the node has no iteration fact yet")
+    fact = parse_fact(found["iteration"], now=now, max_age_s=max_age_s)
+    if fact.instance_id != instance.instance_id:
+        raise FactError(f"foreign: the fact is of {fact.instance_id}")
+    if fact.flavor != instance.flavor:
+        raise FactError(f"foreign: the fact says {fact.flavor}, EC2 says {instance.flavor}")
+    return fact
+
+
+def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
+    """A validated fact of schema 1. `now` is in seconds since the epoch. Raises FactError with the reason."""
+    if not isinstance(raw, Mapping):
+        raise FactError("torn: the fact is not a JSON object")
+    if raw.get("schema") != SCHEMA:
+        raise FactError(f"foreign schema: {raw.get('schema')!r} instead of {SCHEMA}")
+    updated_at = _time(raw, "updated_at")
+    state = _state(raw)
+    age_s = now - updated_at
+    if age_s > max_age_s and state not in (TrainingState.FINISHED, TrainingState.FAILED):
+        raise FactError(f"old: written {age_s:.0f} s ago, at most {max_age_s:.0f} s are allowed")
+    if age_s < -CLOCK_TOLERANCE_S:
+        raise FactError(f"from the future: its clock is {-age_s:.0f} s ahead; check the node's time service")
+    return Fact(
+        instance_id=_text(raw, "instance_id"), flavor=_text(raw, "flavor"),
+        rank=_optional_count(raw, "rank"), world_size=_optional_count(raw, "world_size"), state=state,
+        step=_count(raw, "step"), iteration_time_s=_optional_positive(raw, "iteration_time_s"),
+        compute_time_s=_optional_positive(raw, "compute_time_s"), samples=_optional_number(raw, "samples"),
+        tokens=_optional_number(raw, "tokens"), window=_count(raw, "window"), updated_at=updated_at,
+        peak_memory_bytes=_optional_count(raw, "peak_memory_bytes"), reason=_optional_text(raw, "reason"),
+        total_steps=_optional_count(raw, "total_steps"), total_tokens=_optional_count(raw, "total_tokens"),
+        loss=_optional_loss(raw), share=_optional_number(raw, "share"),
+        emulated_speed=_optional_positive(raw, "emulated_speed"), last_change=_change(raw.get("last_change")),
+    )
+
+
+def parse_time(text: Any) -> float:
+    """Seconds since the epoch of an ISO 8601 time with a zone (`2026-11-21T06:00:00Z`). Raises ValueError."""
+    if not isinstance(text, str):
+        raise ValueError(f"{text!r} is not a time")
+    moment = datetime.fromisoformat(_python_310_form(text))
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return moment.timestamp()
+
+
+def _python_310_form(text: str) -> str:
+    """Python 3.10 reads neither `Z` nor fractions of other than three or six digits."""
+    text = text.strip()
+    if text.endswith(("Z", "z")):
+        text = text[:-1] + "+00:00"
+    head, dot, rest = text.partition(".")
+    if not dot:
+        return text
+    digits = len(rest) - len(rest.lstrip("0123456789"))
+    return f"{head}.{rest[:digits][:6].ljust(6, '0')}{rest[digits:]}"
+
+
+def _time(raw: Mapping[str, Any], key: str) -> float:
+    try:
+        return parse_time(raw.get(key))
+    except ValueError as error:
+        raise FactError(f"torn: {key} is not a time ({raw.get(key)!r})") from error
+
+
+def _state(raw: Mapping[str, Any]) -> TrainingState:
+    try:
+        return TrainingState(raw.get("state"))
+    except ValueError as error:
+        raise FactError(f"foreign schema: state {raw.get('state')!r} is not known") from error
+
+
+def _text(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key)
+    if not isinstance(value, str) or not value:
+        raise FactError(f"torn: {key} is {value!r}")
+    return value
+
+
+def _optional_text(raw: Mapping[str, Any], key: str) -> str | None:
+    return None if raw.get(key) is None else str(raw[key])
+
+
+def _optional_number(raw: Mapping[str, Any], key: str) -> float | None:
+    """A finite number from 0 up, or None where the rank does not know it yet."""
+    value = raw.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+        raise FactError(f"torn: {key} is {value!r}")
+    return float(value)
+
+
+def _optional_positive(raw: Mapping[str, Any], key: str) -> float | None:
+    value = _optional_number(raw, key)
+    if value == 0:
+        raise FactError(f"torn: {key} is 0")
+    return value
+
+
+def _optional_loss(raw: Mapping[str, Any]) -> float | None:
+    """A loss may be negative or no number at all; only finite ones are kept."""
+    value = raw.get("loss")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
+
+
+def _optional_count(raw: Mapping[str, Any], key: str) -> int | None:
+    value = _optional_number(raw, key)
+    if value is not None and not value.is_integer():
+        raise FactError(f"torn: {key} is {value!r}, not a whole number")
+    return None if value is None else int(value)
+
+
+def _count(raw: Mapping[str, Any], key: str) -> int:
+    value = _optional_count(raw, key)
+    if value is None:
+        raise FactError(f"torn: {key} is missing")
+    return value
+
+
+def _change(raw: Any) -> MembershipChange | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, Mapping):
+        raise FactError("torn: last_change is not a JSON object")
+    pause_s = _optional_number(raw, "pause_s")
+    if pause_s is None:
+        raise FactError("torn: last_change.pause_s is missing")
+    return MembershipChange(
+        at=_time(raw, "at"), from_size=_count(raw, "from_size"), to_size=_count(raw, "to_size"),
+        pause_s=pause_s, steps_lost=_count(raw, "steps_lost"),
+    )

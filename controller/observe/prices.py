@@ -1,0 +1,39 @@
+"""Prices from a YAML file, one flavor per line: `t2.medium: 0.0464` (US dollars per hour)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from controller.config import read_yaml
+from controller.domain import Price
+from controller.errors import ConfigError
+
+
+def read_prices(file: Path) -> dict[str, Price]:
+    """The prices in the file, by flavor. Raises ConfigError naming the file and the flavor that is wrong."""
+    document = read_yaml(file)
+    if not isinstance(document, dict) or not document:
+        raise ConfigError(f"{file} holds no prices.", "Write one flavor per line, such as `c5.large: 0.085`.")
+    at = file.stat().st_mtime
+    return {str(flavor): Price(str(flavor), _usd_per_hour(file, flavor, value), f"file {file.name}", at)
+            for flavor, value in document.items()}
+
+
+def require_prices(prices: dict[str, Price], flavors: Iterable[str], file: Path) -> None:
+    """Raises ConfigError naming every flavor that has no price."""
+    missing = sorted({flavor for flavor in flavors if flavor not in prices})
+    if missing:
+        raise ConfigError(
+            f"{file} has no price for {', '.join(missing)}.",
+            f"Add a line such as `{missing[0]}: 0.0464` (US dollars per hour), or take the flavor out of the fleet.")
+
+
+def _usd_per_hour(file: Path, flavor: Any, value: Any) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value <= 0:
+        raise ConfigError(f"{file}: the price of {flavor} is {value!r}.",
+                          "A price is a number of US dollars per hour above zero.")
+    return float(value)
