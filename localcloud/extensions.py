@@ -8,7 +8,7 @@ addresses, groups) is replaced on its model classes.
 from __future__ import annotations
 
 import base64
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -90,11 +90,17 @@ def extend_addresses() -> None:
 def extend_scaling(scaling: Scaling) -> None:
     """Groups that only note what is wanted; `Scaling` sees to it."""
 
+    protect = AutoScalingBackend.set_instance_protection
+
     def set_desired_capacity(group: FakeAutoScalingGroup, capacity: int | None) -> None:
         wanted = capacity if capacity is not None else group.min_size
         if wanted != getattr(group, "desired_capacity", None):
             scaling.wanted_changed(group)
         group.desired_capacity = wanted
+
+    def set_instance_protection(backend: AutoScalingBackend, group_name: str, *args: Any, **options: Any) -> None:
+        protect(backend, group_name, *args, **options)
+        scaling.wanted_changed(backend.autoscaling_groups[group_name])
 
     def describe_scaling_activities(response: AutoScalingResponse) -> ActionResult:
         ids = response._get_param("ActivityIds", [])
@@ -115,6 +121,7 @@ def extend_scaling(scaling: Scaling) -> None:
         return EmptyResult()
 
     _replace(FakeAutoScalingGroup, "set_desired_capacity", set_desired_capacity)
+    _replace(AutoScalingBackend, "set_instance_protection", set_instance_protection)
     _replace(AutoScalingBackend, "notify_terminate_instances", lambda backend, instance_ids: None)
     _replace(AutoScalingResponse, "describe_scaling_activities", describe_scaling_activities)
     _replace(AutoScalingResponse, "terminate_instance_in_auto_scaling_group", terminate_in_group)
@@ -168,6 +175,28 @@ def extend_spot_prices(prices: SpotPrices) -> None:
     _replace(EC2Response, "describe_spot_price_history", describe_spot_price_history)
 
 
+def extend_credits() -> None:
+    """DescribeInstanceCreditSpecifications that ends: moto 5.1 says at every page that there is a next one."""
+
+    def describe_instance_credit_specifications(response: EC2Response) -> ActionResult:
+        instances = response.ec2_backend.describe_instance_credit_specifications(response._get_param("InstanceIds", []))
+        return ActionResult(
+            {
+                "InstanceCreditSpecifications": [
+                    {"InstanceId": instance.id, "CpuCredits": _default_credits(instance.instance_type)}
+                    for instance in instances
+                    if instance.instance_type.startswith("t")
+                ]
+            }
+        )
+
+    _replace(EC2Response, "describe_instance_credit_specifications", describe_instance_credit_specifications)
+
+
+def _default_credits(flavor: str) -> str:
+    return "standard" if flavor.startswith("t2.") else "unlimited"
+
+
 def extend_console(instances_dir: Path) -> None:
     """GetConsoleOutput: what the user data printed, and the SSH host key, as cloud images print it."""
 
@@ -176,7 +205,7 @@ def extend_console(instances_dir: Path) -> None:
         response.ec2_backend.get_instance(instance_id)
         text = console_of(instances_dir / instance_id)
         encoded = base64.b64encode(text.encode()).decode()
-        return ActionResult({"InstanceId": instance_id, "Output": encoded, "Timestamp": datetime.now()})
+        return ActionResult({"InstanceId": instance_id, "Output": encoded, "Timestamp": datetime.now(timezone.utc)})
 
     _replace(EC2Response, "get_console_output", get_console_output)
 

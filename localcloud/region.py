@@ -45,6 +45,7 @@ class Region:
         extensions.extend_scaling(self.scaling)
         extensions.extend_placement(PlacementGroups(ec2, self.machines))
         extensions.extend_spot_prices(spot)
+        extensions.extend_credits()
         extensions.extend_console(instances_dir)
         self.application = Api(
             DomainDispatcherApplication(create_backend_app),
