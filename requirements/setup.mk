@@ -3,7 +3,7 @@ PYTHON ?= $(shell for python in python3.11 python3.10 python3; do \
 	if $$python -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 11))' 2>/dev/null; \
 	then echo $$python; break; fi; done)
 LINT_VENV := .venv-lint
-PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements/constraints.txt
+PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint requirements/constraints.txt
 # horovod is built for MXNet and gloo and for nothing else; gluonnlp's C file is made anew
 BUILD_FLAGS := HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 HOROVOD_WITHOUT_TENSORFLOW=1 \
 	HOROVOD_WITHOUT_PYTORCH=1 DIST_EXTRA_CONFIG=$(CURDIR)/requirements/build-force.cfg MAKEFLAGS=-j$(shell nproc)
@@ -34,7 +34,7 @@ $(VENV)/.base: requirements/build.txt requirements/constraints.txt
 $(LINT_VENV)/.ready: requirements/lint.txt $(VENV)/.ready
 	@echo "[lint] ansible-lint and checkov"
 	@$(PYTHON) -m venv $(LINT_VENV)
-	@$(LINT_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/lint.txt
+	@$(LINT_VENV)/bin/python -m pip install -qq --disable-pip-version-check -r requirements/lint.txt
 	@touch $@
 
 # tool, and what to install where it is missing
