@@ -1,0 +1,196 @@
+"""The review as GitHub-flavored Markdown: the same text for the same plan, and never longer than GitHub takes."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from controller.plan import Action, AttributeChange, PlanChange
+from controller.review import words
+from controller.review.guard import Finding
+from controller.review.summary import FlavorRow, Quantity, Summary
+
+GITHUB_LIMIT = 65_536
+"""Characters of a comment or a pull request's body. GitHub counts them as UTF-16 does."""
+MARGIN = 1_536
+"""Room for what a workflow puts around the review."""
+FOLD_ABOVE = 25
+"""Lists longer than this are folded."""
+LONGEST_ADDRESS = 200
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Cut(Iterable[T]):
+    """The part of a list that is shown, and how many entries are not."""
+
+    shown: tuple[T, ...]
+    hidden: int
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.shown)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much of each list is shown."""
+
+    resources: int
+    attributes: int
+    flavors: int
+    findings: int
+
+
+BUDGETS = (
+    Budget(10_000, 200, 2_000, 10_000),
+    Budget(10_000, 20, 500, 1_000),
+    Budget(1_000, 8, 200, 200),
+    Budget(400, 3, 100, 100),
+    Budget(200, 0, 50, 50),
+    Budget(60, 0, 30, 30),
+    Budget(20, 0, 15, 15),
+)
+"""Tried in turn, until the text fits."""
+
+
+def render(summary: Summary) -> str:
+    """The Markdown of a review, at most GITHUB_LIMIT - MARGIN characters."""
+    for budget in BUDGETS:
+        text = _template("plan.md.j2").render(review=_View(summary, budget), w=words)
+        if characters(text) <= GITHUB_LIMIT - MARGIN:
+            return text
+    raise AssertionError("the shortest review is longer than GitHub takes")
+
+
+def characters(text: str) -> int:
+    """The length of a text as GitHub counts it: in UTF-16 units."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def code(text: str) -> str:
+    """A code span that is one in every place, a table's cell too, whatever the text holds."""
+    text = words.shortened(text, LONGEST_ADDRESS)
+    if re.fullmatch(r"[\w.\-\[\]\"'/:=,() %$*+…]+", text) and text.strip() == text:
+        return f"`{text}`"
+    inside = "".join(
+        c if c.isalnum() or c in " .-" else f"&#{ord(c)};" for c in text.replace("\r", "").replace("\n", "↵")
+    )
+    return f"<code>{inside}</code>"
+
+
+def plain(text: str) -> str:
+    """Running text in which nothing is Markdown, HTML, a mention or a line break."""
+    text = html.escape(" ".join(text.split()), quote=False)
+    text = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", text)
+    return re.sub(r"@(?=\w)", "@\u200b", text)
+
+
+def cut(entries: Iterable[T], most: int) -> Cut[T]:
+    """The first entries, and the number of those left out."""
+    everything = tuple(entries)
+    return Cut(everything[:most], max(0, len(everything) - most))
+
+
+@dataclass(frozen=True)
+class _View:
+    """What the template asks for."""
+
+    summary: Summary
+    budget: Budget
+
+    @property
+    def fingerprint(self) -> str:
+        return self.summary.plan.fingerprint[:16]
+
+    @property
+    def metrics(self) -> list[tuple[str, str, str, str]]:
+        """(what, before, after, difference) of the quantities that a review leads with."""
+        summary = self.summary
+        unpriced = f"{words.NO_PRICE} for {', '.join(summary.unpriced)}"
+        return [
+            ("**Dollars per million tokens**", *_sides(summary.usd_per_million_tokens, words.usd, words.usd)),
+            ("**Time to finish**", *_sides(summary.time_to_finish_s, words.duration, words.duration)),
+            (
+                "Dollars per hour, head included",
+                *_sides(summary.usd_per_hour, lambda v: words.usd(v, unpriced), words.usd),
+            ),
+        ]
+
+    @property
+    def flavors(self) -> Cut[FlavorRow]:
+        return cut(self.summary.flavors, self.budget.flavors)
+
+    @property
+    def resources(self) -> Cut[PlanChange]:
+        return cut(self.summary.plan.changed, self.budget.resources)
+
+    @property
+    def findings(self) -> Cut[Finding]:
+        return cut(self.summary.verdict.findings, self.budget.findings)
+
+    def attributes(self, change: PlanChange) -> Cut[AttributeChange]:
+        """What becomes different in a resource that stays or is replaced; nothing for one that comes or goes."""
+        is_compared = change.before is not None and change.after is not None
+        return cut(change.attributes() if is_compared else (), self.budget.attributes)
+
+    @property
+    def outputs(self) -> Cut[str]:
+        return cut(
+            (output.name for output in self.summary.plan.outputs if output.action.is_change), self.budget.flavors
+        )
+
+
+MARKS = {
+    Action.DESTROY: "🛑 **destroy**",
+    Action.REPLACE: "🛑 **destroy and create again**",
+    Action.FORGET: "⚠️ forget (it stays, unmanaged)",
+    Action.UPDATE: "change",
+    Action.CREATE: "add",
+    Action.NONE: "move in the state",
+}
+NOUNS = {
+    Action.DESTROY: "to destroy",
+    Action.REPLACE: "to destroy and create again",
+    Action.FORGET: "to forget",
+    Action.UPDATE: "to change",
+    Action.CREATE: "to add",
+    Action.NONE: "to move in the state",
+}
+
+
+def _counts(counts: dict[Action, int]) -> str:
+    return ", ".join(f"{number:,} {NOUNS[action]}" for action, number in counts.items())
+
+
+def _sides(
+    quantity: Quantity, show: Callable[[float | None], str], difference: Callable[[float | None], str]
+) -> tuple[str, str, str]:
+    change = quantity.difference
+    if change is None:
+        return show(quantity.before), show(quantity.after), "unknown"
+    if round(change, 9) == 0:
+        return show(quantity.before), show(quantity.after), "none"
+    share = f" ({words.percent(quantity.share)})" if quantity.share is not None else ""
+    return show(quantity.before), show(quantity.after), words.signed(difference(abs(change)), change) + share
+
+
+@cache
+def _template(name: str) -> Template:
+    # Not HTML but Markdown: `code` and `plain` are the escapes, and a test renders hostile names through them.
+    environment = Environment(
+        loader=PackageLoader("controller.review"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters.update(code=code, plain=plain, mark=MARKS.__getitem__, counts=_counts)
+    return environment.get_template(name)
