@@ -36,7 +36,7 @@ class Communication:
 
     def seconds(self, world_size: int) -> float:
         """Seconds of a step that go into communication at this world size."""
-        return sum(c * term for c, term in zip(self.coefficients, _terms(world_size)))
+        return sum(c * term for c, term in zip(self.coefficients, _terms(world_size), strict=True))
 
 
 def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, float] | None:

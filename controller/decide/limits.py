@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from controller.decide.search import Bounds
+from controller.decide.bounds import Bounds
 from controller.decide.settings import DecideSettings
 from controller.domain import Fleet, History, Limits
 

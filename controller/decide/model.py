@@ -70,10 +70,7 @@ class FleetModel:
         """Standard error of ln J(fleet) - ln J(other), flavors that both have counted once (delta method)."""
         first, second = self.log_cost_gradient(fleet), self.log_cost_gradient(other)
         return math.sqrt(
-            sum(
-                ((first.get(f, 0.0) - second.get(f, 0.0)) * self.log_se.get(f, 0.0)) ** 2
-                for f in {*first, *second}
-            )
+            sum(((first.get(f, 0.0) - second.get(f, 0.0)) * self.log_se.get(f, 0.0)) ** 2 for f in {*first, *second})
         )
 
     def estimate(self, fleet: Fleet, remaining_steps: int | None = None) -> FleetEstimate:

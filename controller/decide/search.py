@@ -1,156 +1,284 @@
-"""The best fleet for a model within bounds: over all fleets, mixed ones too.
+"""The best fleet for a model within bounds, over all fleets, mixed ones too: exact up to TOLERANCE.
 
-For one world size N a fleet matters only by its price P and its speed S, both sums over nodes. Cost per step is
-(P + head) (B / S + t(N)). The fleets with the least P - lambda S for some lambda form the lower hull of all (S, P);
-since the only coupling is the number of nodes, two neighbouring corners of the hull differ by nodes of one flavor that
-become nodes of another, one at a time, so that the whole hull is walked by exchanging pairs of flavors in order of
-their slope.
+Balanced batches: cost and time of a fleet of N nodes depend on its price P and its speed S alone, and get worse with P
+and better with S. First the hull of all (S, P) is walked for all N (hull.py): its best fleet is an upper bound, and its
+best point, rounded or not, a lower bound for each N. What could still be better lies between the hull and the curve of
+fleets that are as good as the best one found, a sliver that the flavors' reduced costs cut down to few fleets, which
+are enumerated with the dominated ones left out (Nemhauser and Ullmann, 1969).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from controller.decide.bounds import SLACK, Bounds, Found
+from controller.decide.equal_batches import best_equal
+from controller.decide.hull import Flavors, Floats, Ints
+from controller.decide.line import Goal, Lines, best_on
 from controller.decide.model import FleetModel
-from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.decide.settings import Batches, Objective
+from controller.domain import SECONDS_PER_HOUR
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-SLACK = 1e-9
-"""Relative room for rounding where a fleet is held against a bound."""
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Which fleets are allowed."""
-
-    caps: Mapping[str, int]
-    """The most nodes of each flavor that may be used; flavors that are missing may not be used at all."""
-    min_nodes: int = 1
-    max_nodes: int | None = None
-    max_usd_per_hour: float | None = None
-    """Of the fleet and the head."""
-    max_step_s: float | None = None
-    """What a deadline leaves for a step."""
-    max_usd_per_step: float | None = None
-    """What a budget leaves for a step, in dollars."""
-
-    @property
-    def sizes(self) -> range:
-        """The world sizes that caps and limits leave."""
-        most = sum(self.caps.values())
-        return range(max(1, self.min_nodes), min(most, most if self.max_nodes is None else self.max_nodes) + 1)
+TOLERANCE = 1e-6
+"""A fleet that is better by less than this share is not looked for."""
+MAX_STATES = 4_000
+"""Partial fleets kept at once; of more, this many are kept evenly, and the enumeration is no proof any more."""
+MAX_WORK = 400_000
+"""Partial fleets looked at in one search before it ends with the best fleet so far."""
+PRUNE_FROM = 64
+"""Fewer partial fleets than this are not worth pruning."""
+DEEPENING = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)
+"""Shares of the sliver's depth that are enumerated one after the other: a better fleet found early makes it thinner."""
 
 
-@dataclass(frozen=True)
-class Edge:
-    """A stretch of the hull, for every world size: from (speed, price) in `nodes` whole exchanges of one node."""
-
-    loser: int
-    winner: int
-    speed: Floats
-    price: Floats
-    nodes: Ints
-    speed_step: float
-    price_step: float
-    start: Ints
-    """Nodes of each flavor (rows) for each world size (columns) where the stretch begins."""
+def goal_of(model: FleetModel, bounds: Bounds, objective: Objective) -> Goal:
+    """The bounds as numbers, in dollars per second."""
+    max_usd_per_hour = math.inf if bounds.max_usd_per_hour is None else bounds.max_usd_per_hour
+    return Goal(
+        objective=objective,
+        batch=model.tokens_per_step,
+        head=model.head_usd_per_hour / SECONDS_PER_HOUR,
+        max_price=(max_usd_per_hour - model.head_usd_per_hour) / SECONDS_PER_HOUR,
+        max_step_s=math.inf if bounds.max_step_s is None else bounds.max_step_s,
+        max_usd_per_step=math.inf if bounds.max_usd_per_step is None else bounds.max_usd_per_step,
+    )
 
 
-class Hull:
-    """The flavors of a model as arrays, and the walk along the hull for all world sizes at once."""
+@dataclass
+class _Best:
+    """The best fleet so far."""
 
-    def __init__(self, model: FleetModel, bounds: Bounds) -> None:
-        self.names = sorted(
-            f for f, cap in bounds.caps.items() if cap > 0 and f in model.tokens_per_s and f in model.usd_per_hour
-        )
-        usable = Bounds({f: bounds.caps[f] for f in self.names}, bounds.min_nodes, bounds.max_nodes)
-        self.sizes: Ints = np.array(usable.sizes, dtype=np.int64)
-        most = int(self.sizes[-1]) if self.sizes.size else 0
-        self.caps: Ints = np.array([min(bounds.caps[f], most) for f in self.names], dtype=np.int64)
-        self.speeds: Floats = np.array([model.tokens_per_s[f] for f in self.names])
-        self.prices: Floats = np.array([model.usd_per_hour[f] for f in self.names])
-        self.communication_s: Floats = np.array([model.communication_s(int(size)) for size in self.sizes])
+    value: float = math.inf
+    counts: Ints | None = None
 
-    def fleet(self, counts: Ints) -> Fleet:
-        """The fleet with these numbers of nodes."""
-        return Fleet({name: int(count) for name, count in zip(self.names, counts) if count})
+    def offer(self, value: float, counts: Ints) -> None:
+        """Take it if it is better."""
+        if value < self.value:
+            self.value, self.counts = value, counts
 
-    def _cheapest(self) -> Ints:
-        """For each world size the fleet with the least price, the faster flavor first where prices are equal."""
-        counts = np.zeros((len(self.names), self.sizes.size), dtype=np.int64)
-        left = self.sizes.copy()
-        for flavor in np.lexsort((-self.speeds, self.prices)):
-            counts[flavor] = np.minimum(left, self.caps[flavor])
-            left = left - counts[flavor]
-        return counts
-
-    def edges(self) -> Iterator[Edge]:
-        """The hull from the cheapest fleets to the fastest, by rising slope. A stretch without length opens it."""
-        counts = self._cheapest()
-        speed, price = self.speeds @ counts, self.prices @ counts
-        yield Edge(0, 0, speed, price, np.zeros_like(self.sizes), 1.0, 0.0, counts.copy())
-        faster = self.speeds[None, :] - self.speeds[:, None]
-        dearer = self.prices[None, :] - self.prices[:, None]
-        losers, winners = np.nonzero((faster > 0) & (dearer >= 0))
-        order = np.argsort(dearer[losers, winners] / faster[losers, winners], kind="stable")
-        for loser, winner in zip(losers[order], winners[order]):
-            nodes = np.minimum(counts[loser], self.caps[winner] - counts[winner])
-            if not nodes.any():
-                continue
-            speed_step, price_step = float(faster[loser, winner]), float(dearer[loser, winner])
-            yield Edge(int(loser), int(winner), speed, price, nodes, speed_step, price_step, counts.copy())
-            counts[loser] -= nodes
-            counts[winner] += nodes
-            speed, price = speed + nodes * speed_step, price + nodes * price_step
+    def is_beaten_by(self, lower_bound: float) -> bool:
+        """Whether something as good as the lower bound would be worth finding."""
+        return lower_bound < self.value * (1 - TOLERANCE)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A fleet and its step: seconds, and dollars."""
+def best_fleet(model: FleetModel, bounds: Bounds, objective: Objective = Objective.COST) -> Found | None:
+    """The allowed fleet with the least cost, or the least time, per step; None where no fleet is allowed.
 
-    fleet: Fleet
-    step_s: float
-    usd_per_step: float
-
-
-def _edge_optimum(edge: Edge, hull: Hull, head: float, batch: float) -> Floats:
-    """Where on each stretch the cost per step is least, in exchanges, not rounded.
-
-    With P = a + b S the cost is a B / S + b t S + a constant, least at S = sqrt(a B / (b t)).
+    Only flavors with a speed and a price in the model are used.
     """
-    slope = edge.price_step / edge.speed_step
-    offset = edge.price + head - slope * edge.speed
-    with np.errstate(divide="ignore", invalid="ignore"):
-        best = np.sqrt(np.maximum(offset, 0.0) * batch / (slope * hull.communication_s))
-    best = np.where(np.isnan(best), np.inf, best)
-    return np.clip((best - edge.speed) / edge.speed_step, 0, edge.nodes)
-
-
-def cheapest(model: FleetModel, bounds: Bounds) -> Found | None:
-    """The fleet with the least cost per step within the bounds; None where they admit none."""
-    hull = Hull(model, bounds)
-    if not hull.sizes.size:
+    flavors, goal = Flavors(model, bounds), goal_of(model, bounds, objective)
+    if not flavors.sizes.size:
         return None
-    batch, head = model.tokens_per_step, model.head_usd_per_hour
-    best: tuple[float, Ints] | None = None
-    for edge in hull.edges():
-        optimum = _edge_optimum(edge, hull, head, batch)
-        for steps in (np.floor(optimum), np.ceil(optimum)):
-            step_s = batch / (edge.speed + steps * edge.speed_step) + hull.communication_s
-            usd = (edge.price + steps * edge.price_step + head) * step_s
-            at = int(np.argmin(usd))
-            if best is None or usd[at] < best[0]:
-                counts = edge.start[:, at].copy()
-                counts[edge.loser] -= int(steps[at])
-                counts[edge.winner] += int(steps[at])
-                best = (float(usd[at]), counts)
-    if best is None:
+    if model.batches is Batches.EQUAL:
+        counts, gap = best_equal(flavors, goal), 0.0
+    else:
+        counts, gap = _best_balanced(flavors, goal)
+    if counts is None:
         return None
-    fleet = hull.fleet(best[1])
+    fleet = flavors.fleet(counts)
     step_s = model.step_time_s(fleet)
-    return Found(fleet, step_s, model.fleet_usd_per_hour(fleet) * step_s / SECONDS_PER_HOUR)
+    return Found(fleet, step_s, model.fleet_usd_per_hour(fleet) * step_s / SECONDS_PER_HOUR, gap)
+
+
+def _best_balanced(flavors: Flavors, goal: Goal) -> tuple[Ints | None, float]:
+    """Nodes of each flavor of the best fleet, and how much better another could still be."""
+    best, lower, bounds, slopes = _Best(), np.full(flavors.sizes.shape, np.inf), [], []
+    for edge in flavors.edges():
+        full = np.full(edge.speed.shape, 1.0)
+        lines = Lines(
+            edge.speed, edge.price, full * edge.speed_step, full * edge.price_step, edge.nodes, flavors.communication_s
+        )
+        steps, values, bound = best_on(lines, goal)
+        lower = np.minimum(lower, bound)
+        bounds.append(bound)
+        slopes.append(edge.price_step / edge.speed_step)
+        column = int(np.argmin(values))
+        if values[column] < best.value:
+            best.offer(float(values[column]), edge.counts(column, int(steps[column])))
+    work, unproven = 0, math.inf
+    for column in np.argsort(lower, kind="stable"):
+        if not best.is_beaten_by(float(lower[column])):
+            break
+        at = int(np.argmin([bound[column] for bound in bounds]))
+        sliver = _Sliver(flavors, goal, int(column), np.array(slopes[max(0, at - 2) : at + 3]))
+        if work > MAX_WORK or not sliver.search(best, float(lower[column])):
+            unproven = min(unproven, float(lower[column]))
+        work += sliver.work
+    return best.counts, max(0.0, 1 - unproven / best.value) if best.counts is not None else 0.0
+
+
+class _Sliver:
+    """The fleets of one world size that could be better than the best one found."""
+
+    def __init__(self, flavors: Flavors, goal: Goal, column: int, slopes: Floats) -> None:
+        self.flavors, self.goal, self.slopes = flavors, goal, slopes
+        self.work = 0
+        self.size = int(flavors.sizes[column])
+        self.communication_s = float(flavors.communication_s[column])
+        self.slowest = float(goal.slowest(np.array([self.communication_s]))[0])
+
+    def search(self, best: _Best, lower: float) -> bool:
+        """Offer each better fleet to `best`; `lower` is below all of them. False when fleets had to be left out."""
+        if math.isinf(self.slowest):
+            return True
+        is_complete = True
+        for share in DEEPENING:
+            slope, depth = self._shallowest(best.value)
+            if depth < 0 or not best.is_beaten_by(lower):
+                return True
+            is_complete = self._enumerate(slope, depth * share, best)
+            if not is_complete:
+                break
+        return is_complete
+
+    def _most_usd(self, value: float) -> tuple[float, float]:
+        """What a step may cost, and the least speed, of a fleet that is better than `value`."""
+        if self.goal.objective is Objective.COST:
+            return min(value, self.goal.max_usd_per_step), self.slowest
+        room = value - self.communication_s
+        faster = self.goal.batch / room if room > 0 else math.inf
+        return self.goal.max_usd_per_step, max(self.slowest, faster if math.isfinite(value) else 0.0)
+
+    def _shallowest(self, value: float) -> tuple[float, float]:
+        """The slope for which the sliver is the least deep, and that depth; negative when the sliver is empty."""
+        most_usd, slowest = self._most_usd(value)
+        fastest = float(
+            self.flavors.speeds @ self.flavors.in_order(np.argsort(-self.flavors.speeds), np.array([self.size]))[:, 0]
+        )
+        if slowest > fastest:
+            return 0.0, -1.0
+        depths = [self._depth(float(slope), most_usd, slowest, fastest) for slope in self.slopes]
+        at = int(np.argmin(depths))
+        return float(self.slopes[at]), depths[at]
+
+    def _ceiling(self, speed: float, most_usd: float) -> float:
+        """The highest price at this speed that is still better."""
+        if math.isinf(most_usd):
+            return self.goal.max_price
+        return min(self.goal.max_price, most_usd / (self.goal.batch / speed + self.communication_s) - self.goal.head)
+
+    def _depth(self, slope: float, most_usd: float, slowest: float, fastest: float) -> float:
+        """How far P - slope S of a better fleet may lie above the least one: the ceiling is concave in S."""
+        batch, wait_s = self.goal.batch, self.communication_s
+        speeds = [max(slowest, 1e-12 * fastest), fastest]
+        if math.isfinite(most_usd) and wait_s > 0:
+            if slope > 0:
+                speeds.append((math.sqrt(most_usd * batch / slope) - batch) / wait_s)
+            if math.isfinite(self.goal.max_price):
+                room = most_usd / (self.goal.max_price + self.goal.head) - wait_s
+                speeds.append(batch / room if room > 0 else fastest)
+        elif math.isfinite(most_usd) and math.isfinite(self.goal.max_price):
+            speeds.append(batch * (self.goal.max_price + self.goal.head) / most_usd)
+        inside = [min(max(speed, speeds[0]), fastest) for speed in speeds]
+        highest = max(self._ceiling(speed, most_usd) - slope * speed for speed in inside)
+        weights = self.flavors.prices - slope * self.flavors.speeds
+        least = float(weights @ self.flavors.in_order(np.argsort(weights), np.array([self.size]))[:, 0])
+        return highest - least
+
+    def _enumerate(self, slope: float, depth: float, best: _Best) -> bool:
+        """All fleets whose P - slope S is within `depth` of the least; the best goes to `best`."""
+        weights = self.flavors.prices - slope * self.flavors.speeds
+        order = np.argsort(weights, kind="stable")
+        base = self.flavors.in_order(order, np.array([self.size]))[:, 0]
+        marginal = [flavor for flavor in order if base[flavor]][-1]
+        reduced = np.abs(weights - weights[marginal])
+        within = np.nonzero(reduced <= max(depth, 0.0) * (1 + SLACK))[0]
+        by_cost = sorted(within, key=lambda flavor: (flavor != marginal, reduced[flavor], flavor))
+        pair, others = by_cost[:2], by_cost[2:][::-1]
+        states = _States(base, others)
+        for flavor in others:
+            states.vary(flavor, float(reduced[flavor]), depth, self.flavors)
+        self._finish(states, pair, best)
+        self.work += states.work
+        return not states.is_thinned
+
+    def _finish(self, states: _States, pair: list[int], best: _Best) -> None:
+        """Give the nodes that are left to the last two flavors in the best way."""
+        flavors = self.flavors
+        slow = min(pair, key=lambda f: (flavors.speeds[f], -flavors.prices[f]))
+        fast = pair[0] if pair[-1] == slow else pair[-1]
+        counts = states.counts
+        total = self.size - (counts.sum(axis=1) - counts[:, pair].sum(axis=1))
+        if slow == fast:
+            least, most = total, total
+            fits = (total >= 0) & (total <= flavors.caps[slow])
+        else:
+            least = np.maximum(0, total - flavors.caps[slow])
+            most = np.minimum(flavors.caps[fast], total)
+            fits = (total >= 0) & (least <= most)
+        if not fits.any():
+            return
+        counts, least, most, total = counts[fits], least[fits], most[fits], total[fits]
+        counts[:, slow] = total - least
+        counts[:, fast] = least if slow != fast else total
+        step = np.ones(len(counts))
+        lines = Lines(
+            speed=counts @ flavors.speeds,
+            price=counts @ flavors.prices,
+            speed_step=step * (flavors.speeds[fast] - flavors.speeds[slow]),
+            price_step=step * (flavors.prices[fast] - flavors.prices[slow]),
+            nodes=most - least,
+            communication_s=step * self.communication_s,
+        )
+        steps, values, _ = best_on(lines, self.goal)
+        at = int(np.argmin(values))
+        if values[at] < best.value:
+            found = counts[at].copy()
+            found[slow] -= steps[at]
+            found[fast] += steps[at]
+            best.offer(float(values[at]), found)
+
+
+class _States:
+    """Partial fleets: what each differs by from the greedy fleet, and the reduced cost of that."""
+
+    def __init__(self, base: Ints, others: list[int]) -> None:
+        self.counts: Ints = base[None, :].copy()
+        self.spent: Floats = np.zeros(1)
+        self.others = others
+        self.work = 0
+        self.is_thinned = False
+
+    def vary(self, flavor: int, reduced: float, depth: float, flavors: Flavors) -> None:
+        """Each partial fleet with each number of nodes of one flavor that the depth allows.
+
+        A flavor other than the marginal one is either used up in the greedy fleet or not used at all.
+        """
+        is_added = self.counts[0, flavor] == 0
+        room = flavors.caps[flavor]
+        with np.errstate(over="ignore"):
+            allowed = np.floor((depth * (1 + SLACK) - self.spent) / max(reduced, 1e-300))
+        choices = (np.minimum(np.maximum(allowed, 0), room) + 1).astype(np.int64)
+        self._thin(max(1, MAX_STATES * len(choices) // int(choices.sum())))
+        choices = choices[self.kept]
+        parent = np.repeat(np.arange(len(choices)), choices)
+        changed = np.arange(len(parent)) - np.repeat(np.cumsum(choices) - choices, choices)
+        self.counts, self.spent = self.counts[parent], self.spent[parent] + changed * reduced
+        self.counts[:, flavor] += changed if is_added else -changed
+        self.work += len(parent)
+        if len(parent) > PRUNE_FROM:
+            self._drop_dominated(flavors)
+
+    def _thin(self, most: int) -> None:
+        """Keep this many partial fleets, evenly chosen."""
+        count = len(self.spent)
+        self.kept: Ints = np.arange(count)
+        if count > most:
+            self.is_thinned = True
+            self.kept = np.linspace(0, count - 1, most).astype(np.int64)
+            self.counts, self.spent = self.counts[self.kept], self.spent[self.kept]
+
+    def _drop_dominated(self, flavors: Flavors) -> None:
+        """Of partial fleets with as many nodes, keep those that no other beats in both price and speed."""
+        used = self.counts[:, self.others]
+        nodes, price, speed = used.sum(axis=1), used @ flavors.prices[self.others], used @ flavors.speeds[self.others]
+        order = np.lexsort((-speed, price, nodes))
+        nodes, speed = nodes[order], speed[order]
+        # Speeds of each group are lifted above those of the groups before it, so that one running maximum serves all.
+        lifted = speed + np.cumsum(np.diff(nodes, prepend=nodes[0]) > 0) * (speed.max() + 1.0)
+        before = np.maximum.accumulate(np.concatenate([[-np.inf], lifted[:-1]]))
+        kept = np.sort(order[lifted > before])
+        self.counts, self.spent = self.counts[kept], self.spent[kept]

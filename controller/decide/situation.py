@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from controller.decide.bounds import Bounds
 from controller.decide.communication import Communication, fit_communication
 from controller.decide.limits import node_cap, unavailable_reasons
 from controller.decide.model import TOKENS_PER_MILLION, FleetModel
 from controller.decide.pricing import usable_prices
-from controller.decide.search import Bounds
 from controller.decide.settings import DecideSettings
 from controller.decide.speeds import Speed, is_usable, measure_speeds, median
 from controller.domain import (

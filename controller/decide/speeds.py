@@ -24,7 +24,7 @@ MAD_TO_SIGMA = 1.4826
 RECENT_SAMPLES = 3
 HISTORY_SAMPLES = 20
 SHIFT = 0.10
-"""A node whose last samples differ from the earlier ones by more than this has changed: the earlier ones no longer count."""
+"""A node whose last samples differ by more than this from the earlier ones has changed: those count no more."""
 BAD_NODE_SHORTFALL = 0.20
 BAD_NODE_SIGMAS = 4.0
 _COUNTING_STATES = (TrainingState.TRAINING, TrainingState.DRAINING)

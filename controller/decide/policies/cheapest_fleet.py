@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.decide.limits import infeasible_reason
 from controller.decide.model import FleetModel
-from controller.decide.search import cheapest
+from controller.decide.search import best_fleet
 from controller.decide.situation import Situation
 from controller.decide.stability import busy_reason, ending_reason, overlap_reason
 from controller.decide.switching import switching_usd
@@ -37,7 +37,7 @@ class CheapestFleet:
         ending = ending_reason(situation, model)
         if ending:
             return situation.decision(Verdict.STAY, ending)
-        found = cheapest(model, bounds)
+        found = best_fleet(model, bounds)
         if found is None:
             return situation.decision(Verdict.REFUSE, "no fleet of measured flavors is within the limits")
         return self._weigh(situation, model, found.fleet)
@@ -50,9 +50,7 @@ class CheapestFleet:
         assert now_usd is not None and then_usd is not None
         if target == current:
             return situation.decision(Verdict.STAY, f"{current} is the cheapest fleet within the limits", fleets=fleets)
-        switch = switching_usd(
-            current, target, situation.usd_per_hour, settings.head_usd_per_hour, settings.switching
-        )
+        switch = switching_usd(current, target, situation.usd_per_hour, settings.head_usd_per_hour, settings.switching)
         saving = now_usd - then_usd - switch
         needed = max(settings.saving_margin * now_usd, settings.switching_margin * switch)
         if saving <= needed:
