@@ -1,0 +1,260 @@
+// The kernels as MXNet operators (mxnet/lib_api.h): attributes, shapes and types, then a call.
+//
+// MXNet hands a backward function the gradients of the outputs, then the inputs, then the outputs, and wants a gradient
+// for each input; integers and lengths have none, so theirs is zero.
+
+#include <mxnet/lib_api.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "attention.h"
+#include "cross_entropy.h"
+#include "residual_norm.h"
+
+using namespace mxnet::ext;
+
+namespace {
+
+typedef std::unordered_map<std::string, std::string> Attributes;
+typedef std::vector<MXTensor> Tensors;
+typedef std::vector<std::vector<unsigned int>> Shapes;
+
+float Number(const Attributes& attributes, const char* name) { return std::stof(attributes.at(name)); }
+int Whole(const Attributes& attributes, const char* name) { return std::stoi(attributes.at(name)); }
+
+float* Floats(Tensors* tensors, size_t index) { return (*tensors)[index].data<float>(); }
+int32_t* Integers(Tensors* tensors, size_t index) { return (*tensors)[index].data<int32_t>(); }
+
+void Zero(Tensors* tensors, size_t index) {
+  MXTensor& tensor = (*tensors)[index];
+  std::memset(tensor.data_ptr, 0, tensor.size() * sizeof(float));  // float32 and int32 alike
+}
+
+centavo::Dropout DropoutOf(const Attributes& attributes, const int32_t* seed) {
+  return centavo::Dropout(Number(attributes, "dropout"), seed[0], Whole(attributes, "salt"));
+}
+
+template <int kInputs, int kOutputs>
+MXReturnValue Count(const Attributes&, int* inputs, int* outputs) {
+  *inputs = kInputs;
+  *outputs = kOutputs;
+  return MX_SUCCESS;
+}
+
+template <char... kTypes>  // one letter per input: f is float32, i is int32; outputs are float32
+MXReturnValue Types(const Attributes&, std::vector<int>* in, std::vector<int>* out) {
+  const char letters[] = {kTypes...};
+  for (size_t i = 0; i < in->size(); ++i) (*in)[i] = letters[i] == 'i' ? kInt32 : kFloat32;
+  for (int& type : *out) type = kFloat32;
+  return MX_SUCCESS;
+}
+
+MXReturnValue Wrong(const char* message) {
+  MX_ERROR_MSG << message;
+  return MX_FAIL;
+}
+
+// ---- loss, log_sums = centavo_cross_entropy(scores, labels, lengths; smoothing)
+
+MXReturnValue CrossEntropyShape(const Attributes&, Shapes* in, Shapes* out) {
+  if ((*in)[0].size() != 2 || (*in)[1].size() != 2) return Wrong("scores and labels must be matrices");
+  (*out)[0] = {1};
+  (*out)[1] = {(*in)[0][0]};
+  return MX_SUCCESS;
+}
+
+MXReturnValue CrossEntropyForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[1].shape;
+  Floats(out, 0)[0] = centavo::CrossEntropyForward(Floats(in, 0), Integers(in, 1), Floats(in, 2), shape[0], shape[1],
+                                                   (*in)[0].shape[1], Number(attributes, "smoothing"), Floats(out, 1));
+  return MX_SUCCESS;
+}
+
+MXReturnValue CrossEntropyBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[3].shape;
+  centavo::CrossEntropyBackward(Floats(in, 0)[0], Floats(in, 2), Integers(in, 3), Floats(in, 4), Floats(in, 6), shape[0],
+                                shape[1], (*in)[2].shape[1], Number(attributes, "smoothing"), Floats(out, 0));
+  Zero(out, 1);
+  Zero(out, 2);
+  return MX_SUCCESS;
+}
+
+// ---- y, stats = centavo_residual_norm(x, residual, gamma, beta, seed; dropout, salt, eps)
+
+MXReturnValue ResidualNormShape(const Attributes&, Shapes* in, Shapes* out) {
+  if ((*in)[0].size() != 2 || (*in)[0] != (*in)[1]) return Wrong("x and residual must be matrices of the same shape");
+  (*out)[0] = (*in)[0];
+  (*out)[1] = {(*in)[0][0], 2};
+  return MX_SUCCESS;
+}
+
+MXReturnValue ResidualNormForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[0].shape;
+  centavo::ResidualNormForward(Floats(in, 0), Floats(in, 1), Floats(in, 2), Floats(in, 3), shape[0], shape[1],
+                               DropoutOf(attributes, Integers(in, 4)), Number(attributes, "eps"), Floats(out, 0),
+                               Floats(out, 1));
+  return MX_SUCCESS;
+}
+
+MXReturnValue ResidualNormBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[2].shape;
+  centavo::ResidualNormBackward(Floats(in, 0), Floats(in, 2), Floats(in, 3), Floats(in, 4), Floats(in, 8), shape[0],
+                                shape[1], DropoutOf(attributes, Integers(in, 6)), Floats(out, 0), Floats(out, 1),
+                                Floats(out, 2), Floats(out, 3));
+  Zero(out, 4);
+  return MX_SUCCESS;
+}
+
+// ---- y, stats = centavo_embed_norm(ids, weight, position, gamma, beta, seed; dropout, salt, eps, scale)
+
+MXReturnValue EmbedNormShape(const Attributes&, Shapes* in, Shapes* out) {
+  if ((*in)[0].size() != 2 || (*in)[1].size() != 2) return Wrong("ids and weight must be matrices");
+  if ((*in)[0][1] > (*in)[2][0]) return Wrong("sentences are longer than the model's max_length");
+  const unsigned int rows = (*in)[0][0] * (*in)[0][1];
+  (*out)[0] = {rows, (*in)[1][1]};
+  (*out)[1] = {rows, 2};
+  return MX_SUCCESS;
+}
+
+MXReturnValue EmbedNormForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& ids = (*in)[0].shape;
+  const auto& weight = (*in)[1].shape;
+  for (int64_t i = 0; i < ids[0] * ids[1]; ++i) {
+    if (Integers(in, 0)[i] < 0 || Integers(in, 0)[i] >= weight[0]) return Wrong("an id is not in the vocabulary");
+  }
+  centavo::EmbedNormForward(Integers(in, 0), Floats(in, 1), Floats(in, 2), Floats(in, 3), Floats(in, 4), ids[0] * ids[1],
+                            ids[1], weight[1], Number(attributes, "scale"), DropoutOf(attributes, Integers(in, 5)),
+                            Number(attributes, "eps"), Floats(out, 0), Floats(out, 1));
+  return MX_SUCCESS;
+}
+
+MXReturnValue EmbedNormBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& ids = (*in)[2].shape;
+  const auto& weight = (*in)[3].shape;
+  centavo::EmbedNormBackward(Floats(in, 0), Integers(in, 2), Floats(in, 3), Floats(in, 4), Floats(in, 5), Floats(in, 9),
+                             ids[0] * ids[1], ids[1], weight[1], weight[0], Number(attributes, "scale"),
+                             DropoutOf(attributes, Integers(in, 7)), Floats(out, 1), Floats(out, 3), Floats(out, 4));
+  Zero(out, 0);
+  Zero(out, 2);
+  Zero(out, 5);
+  return MX_SUCCESS;
+}
+
+// ---- y, log_sums = centavo_self_attention(qkv, lengths, seed; heads, causal, dropout, salt)
+// qkv has the queries, keys and values of a row one after the other: (sentences * length, 3 * units).
+
+centavo::AttentionShape SelfShape(const Attributes& attributes, const MXTensor& qkv, const MXTensor& lengths) {
+  const int sentences = lengths.shape[0], length = qkv.shape[0] / sentences, width = qkv.shape[1];
+  return {sentences, length, length, Whole(attributes, "heads"), width / 3, width, width, Whole(attributes, "causal") != 0};
+}
+
+MXReturnValue SelfAttentionShape(const Attributes& attributes, Shapes* in, Shapes* out) {
+  const unsigned int sentences = (*in)[1][0], heads = Whole(attributes, "heads");
+  if ((*in)[0].size() != 2 || (*in)[0][0] % sentences || (*in)[0][1] % (3 * heads)) return Wrong("qkv has a wrong shape");
+  (*out)[0] = {(*in)[0][0], (*in)[0][1] / 3};
+  (*out)[1] = {sentences, heads, (*in)[0][0] / sentences};
+  return MX_SUCCESS;
+}
+
+MXReturnValue SelfAttentionForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto shape = SelfShape(attributes, (*in)[0], (*in)[1]);
+  const float* qkv = Floats(in, 0);
+  centavo::AttentionForward(shape, qkv, qkv + shape.units, qkv + 2 * shape.units, Floats(in, 1), Floats(in, 1),
+                            DropoutOf(attributes, Integers(in, 2)), Floats(out, 0), Floats(out, 1));
+  return MX_SUCCESS;
+}
+
+MXReturnValue SelfAttentionBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto shape = SelfShape(attributes, (*in)[2], (*in)[3]);
+  const float* qkv = Floats(in, 2);
+  float* gradient = Floats(out, 0);
+  centavo::AttentionBackward(shape, qkv, qkv + shape.units, qkv + 2 * shape.units, Floats(in, 3), Floats(in, 3),
+                             DropoutOf(attributes, Integers(in, 4)), Floats(in, 0), Floats(in, 6), gradient,
+                             gradient + shape.units, gradient + 2 * shape.units);
+  Zero(out, 1);
+  Zero(out, 2);
+  return MX_SUCCESS;
+}
+
+// ---- y, log_sums = centavo_cross_attention(q, kv, query_lengths, key_lengths, seed; heads, dropout, salt)
+
+centavo::AttentionShape CrossShape(const Attributes& attributes, const MXTensor& q, const MXTensor& kv,
+                                   const MXTensor& lengths) {
+  const int sentences = lengths.shape[0], units = q.shape[1];
+  return {sentences, static_cast<int>(q.shape[0] / sentences), static_cast<int>(kv.shape[0] / sentences),
+          Whole(attributes, "heads"), units, units, 2 * units, false};
+}
+
+MXReturnValue CrossAttentionShape(const Attributes& attributes, Shapes* in, Shapes* out) {
+  const unsigned int sentences = (*in)[2][0], heads = Whole(attributes, "heads");
+  const auto &q = (*in)[0], &kv = (*in)[1];
+  if (q.size() != 2 || kv.size() != 2 || kv[1] != 2 * q[1] || q[1] % heads || q[0] % sentences || kv[0] % sentences) {
+    return Wrong("q or kv has a wrong shape");
+  }
+  (*out)[0] = q;
+  (*out)[1] = {sentences, heads, q[0] / sentences};
+  return MX_SUCCESS;
+}
+
+MXReturnValue CrossAttentionForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto shape = CrossShape(attributes, (*in)[0], (*in)[1], (*in)[2]);
+  const float* kv = Floats(in, 1);
+  centavo::AttentionForward(shape, Floats(in, 0), kv, kv + shape.units, Floats(in, 2), Floats(in, 3),
+                            DropoutOf(attributes, Integers(in, 4)), Floats(out, 0), Floats(out, 1));
+  return MX_SUCCESS;
+}
+
+MXReturnValue CrossAttentionBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto shape = CrossShape(attributes, (*in)[2], (*in)[3], (*in)[4]);
+  const float* kv = Floats(in, 3);
+  centavo::AttentionBackward(shape, Floats(in, 2), kv, kv + shape.units, Floats(in, 4), Floats(in, 5),
+                             DropoutOf(attributes, Integers(in, 6)), Floats(in, 0), Floats(in, 8), Floats(out, 0),
+                             Floats(out, 1), Floats(out, 1) + shape.units);
+  Zero(out, 2);
+  Zero(out, 3);
+  Zero(out, 4);
+  return MX_SUCCESS;
+}
+
+}  // namespace
+
+REGISTER_OP(centavo_cross_entropy)
+    .setForward(CrossEntropyForward, "cpu")
+    .setBackward(CrossEntropyBackward, "cpu")
+    .setParseAttrs(Count<3, 2>)
+    .setInferType(Types<'f', 'i', 'f'>)
+    .setInferShape(CrossEntropyShape);
+
+REGISTER_OP(centavo_residual_norm)
+    .setForward(ResidualNormForward, "cpu")
+    .setBackward(ResidualNormBackward, "cpu")
+    .setParseAttrs(Count<5, 2>)
+    .setInferType(Types<'f', 'f', 'f', 'f', 'i'>)
+    .setInferShape(ResidualNormShape);
+
+REGISTER_OP(centavo_embed_norm)
+    .setForward(EmbedNormForward, "cpu")
+    .setBackward(EmbedNormBackward, "cpu")
+    .setParseAttrs(Count<6, 2>)
+    .setInferType(Types<'i', 'f', 'f', 'f', 'f', 'i'>)
+    .setInferShape(EmbedNormShape);
+
+REGISTER_OP(centavo_self_attention)
+    .setForward(SelfAttentionForward, "cpu")
+    .setBackward(SelfAttentionBackward, "cpu")
+    .setParseAttrs(Count<3, 2>)
+    .setInferType(Types<'f', 'f', 'i'>)
+    .setInferShape(SelfAttentionShape);
+
+REGISTER_OP(centavo_cross_attention)
+    .setForward(CrossAttentionForward, "cpu")
+    .setBackward(CrossAttentionBackward, "cpu")
+    .setParseAttrs(Count<5, 2>)
+    .setInferType(Types<'f', 'f', 'f', 'f', 'i'>)
+    .setInferShape(CrossAttentionShape);
+
+MXReturnValue initialize(int version) {
+  if (version >= 10901) return MX_SUCCESS;
+  return Wrong("the fused kernels need MXNet 1.9.1 or later");
+}
