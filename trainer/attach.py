@@ -1,0 +1,66 @@
+"""What the launcher starts on a node over SSH: the string between it and the node's warm worker.
+
+Standard input carries the launcher's lines to the worker and standard error the worker's lines back, JSON both; the
+worker writes its output to this process's standard output itself, which it is handed over the socket. Only what the
+launcher sends becomes the worker's environment: all else of a node comes from the node.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from trainer.link import parse
+from trainer.sockets import connect
+
+EXIT_LOST = 1
+
+
+def attach(path: Path, wait_s: float = 120.0) -> int:
+    """Tie this process to the warm worker at ``path``, which is waited for; its exit code."""
+    connection = _connect(path, wait_s)
+    if connection is None:
+        return _complain(f"no warm worker listens at {path} after {wait_s:.0f} s")
+    with connection:
+        socket.send_fds(connection, [b"\n"], [sys.stdout.fileno()])
+        threading.Thread(target=_forward, args=(connection,), daemon=True).start()
+        for line in connection.makefile("rb"):
+            message = parse(line)
+            if message is not None and message.get("event") == "exit":
+                return int(message["code"])
+            os.write(sys.stderr.fileno(), line)
+    return _complain("the worker is gone without a word")
+
+
+def _connect(path: Path, wait_s: float) -> socket.socket | None:
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            return connect(path)
+        except OSError:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.2)
+
+
+def _forward(connection: socket.socket) -> None:
+    """Pass the launcher's lines on; when it hangs up, so do we, and the worker ends."""
+    source: Any = sys.stdin.buffer
+    try:
+        for line in source:
+            connection.sendall(line)
+        connection.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
+
+
+def _complain(reason: str) -> int:
+    import json
+
+    os.write(sys.stderr.fileno(), json.dumps({"event": "lost", "reason": reason}).encode() + b"\n")
+    return EXIT_LOST

@@ -1,0 +1,148 @@
+"""Checkpoints: everything that a training needs to go on at the very next step, in one checksummed blob.
+
+A blob is a magic line, a JSON header line (checksum, fingerprint of the settings, vocabulary, step) and the arrays as
+NumPy's npz. It is written by a thread of its own, from a copy, so the training stops only for the copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import queue
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainer.storage import Storage
+
+log = logging.getLogger(__name__)
+
+MAGIC = b"centavo checkpoint 1\n"
+PREFIX = "checkpoints/step-"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; says why."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a checkpoint belongs: digests of the settings that shape the numbers, and of the vocabulary."""
+
+    fingerprint: str
+    vocabulary: str
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A copy of the training after ``step`` updates: arrays by name, and ``progress`` as plain data."""
+
+    step: int
+    arrays: dict[str, NDArray[Any]]
+    progress: dict[str, Any] = field(default_factory=dict)
+
+
+def encode(checkpoint: Checkpoint, origin: Origin) -> bytes:
+    """The checkpoint as one blob."""
+    payload = io.BytesIO()
+    np.savez(payload, **{name: array for name, array in checkpoint.arrays.items()})
+    data = payload.getvalue()
+    header = {
+        "step": checkpoint.step,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "fingerprint": origin.fingerprint,
+        "vocabulary": origin.vocabulary,
+        "progress": checkpoint.progress,
+    }
+    return MAGIC + json.dumps(header).encode() + b"\n" + data
+
+
+def decode(blob: bytes, origin: Origin) -> Checkpoint:
+    """The checkpoint of a blob. Raises CheckpointError when it is torn, or of another training."""
+    if not blob.startswith(MAGIC):
+        raise CheckpointError("it is no checkpoint of Centavo, or its beginning is lost")
+    line, newline, data = blob[len(MAGIC) :].partition(b"\n")
+    try:
+        header = json.loads(line) if newline else None
+    except ValueError:
+        header = None
+    if not isinstance(header, dict):
+        raise CheckpointError("its header is torn")
+    if hashlib.sha256(data).hexdigest() != header.get("sha256"):
+        raise CheckpointError("its checksum does not match: it is torn or has been changed")
+    if header.get("vocabulary") != origin.vocabulary:
+        raise CheckpointError("it was made with another vocabulary")
+    if header.get("fingerprint") != origin.fingerprint:
+        raise CheckpointError("it was made with other settings (seed, corpus, vocabulary, model, batch or optimizer)")
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return Checkpoint(int(header["step"]), dict(arrays.items()), header["progress"])
+
+
+class Checkpoints:
+    """The last ``keep`` checkpoints of one training in a storage."""
+
+    def __init__(self, storage: Storage, origin: Origin, keep: int) -> None:
+        self._storage, self._origin, self._keep = storage, origin, keep
+        self._pending: queue.Queue[Checkpoint | None] = queue.Queue(maxsize=1)
+        self._thread: threading.Thread | None = None
+        self.last_saved: str | None = None
+
+    def save_in_background(self, checkpoint: Checkpoint) -> bool:
+        """Hand a checkpoint to the writing thread. False, and nothing is done, while two others are still waiting."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, name="checkpoints", daemon=True)
+            self._thread.start()
+        try:
+            self._pending.put_nowait(checkpoint)
+        except queue.Full:
+            log.warning("the storage is slower than the checkpoints: that of step %d is left out", checkpoint.step)
+            return False
+        return True
+
+    def finish(self) -> None:
+        """Wait until all that was handed over is written."""
+        if self._thread is not None:
+            self._pending.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def save(self, checkpoint: Checkpoint) -> str:
+        """Write a checkpoint now, remove those beyond the last ``keep``, and return its name. Raises StorageError."""
+        name = f"{PREFIX}{checkpoint.step:09d}"
+        self._storage.put(name, encode(checkpoint, self._origin))
+        self.last_saved = f"{self._storage.location}/{name}"
+        for old in self._storage.names(PREFIX)[: -self._keep]:
+            self._storage.delete(old)
+        return name
+
+    def latest(self) -> Checkpoint | None:
+        """The newest checkpoint that can be used, None when there is none; refused ones are logged with the reason."""
+        return next(iter(self.newest(1)), None)
+
+    def newest(self, count: int) -> list[Checkpoint]:
+        """Up to ``count`` usable checkpoints, the newest first."""
+        found: list[Checkpoint] = []
+        for name in reversed(self._storage.names(PREFIX)):
+            if len(found) == count:
+                break
+            blob = self._storage.get(name)
+            if blob is None:
+                continue
+            try:
+                found.append(decode(blob, self._origin))
+                self.last_saved = self.last_saved or f"{self._storage.location}/{name}"
+            except (CheckpointError, ValueError, KeyError, OSError) as error:
+                log.warning("checkpoint %s/%s is refused: %s", self._storage.location, name, error)
+        return found
+
+    def _write_all(self) -> None:
+        while (checkpoint := self._pending.get()) is not None:
+            try:
+                self.save(checkpoint)
+            except Exception as error:  # the training goes on: the next checkpoint may succeed
+                log.error("the checkpoint of step %d could not be written: %s", checkpoint.step, error)

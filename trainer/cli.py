@@ -1,0 +1,169 @@
+"""The trainer's commands. Each imports what it needs itself: ``attach`` is started while others wait for it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+EXIT_USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO,
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        datefmt="%H:%M:%S",
+    )
+    try:
+        return int(options.run(options))
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_USAGE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m trainer", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    train = commands.add_parser("train", help="train here; alone, or as one rank of a plain horovodrun")
+    _add_config(train)
+    train.add_argument("--resume", action="store_true", help="go on from the newest usable checkpoint of the storage")
+    train.add_argument("--results", type=Path, help="fetch the results to this directory when all is done")
+    train.set_defaults(run=_train)
+
+    warm = commands.add_parser("warm", help="prepare a training, then wait to become a rank of it")
+    _add_config(warm)
+    warm.add_argument("--socket", type=Path, required=True, help="where to wait (a Unix socket)")
+    warm.set_defaults(run=_warm)
+
+    attach = commands.add_parser("attach", help="tie a launcher (on standard input) to the warm worker of this node")
+    attach.add_argument("--socket", type=Path, required=True, help="where the warm worker waits")
+    attach.add_argument("--wait", type=float, default=120.0, metavar="S", help="seconds to wait for it (default: 120)")
+    attach.set_defaults(run=_attach)
+
+    _add_launch(commands.add_parser("launch", help="train on the hosts of a file, which may change meanwhile"))
+
+    translate = commands.add_parser("translate", help="translate lines of standard input with a trained model")
+    translate.add_argument(
+        "--model", type=Path, required=True, help="directory with model.params, model.json, vocabulary"
+    )
+    translate.add_argument("--beam-size", type=int, default=4)
+    translate.add_argument("--alpha", type=float, default=0.6, help="weight of the length penalty (default: 0.6)")
+    translate.set_defaults(run=_translate)
+
+    score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
+    score.add_argument("hypotheses", type=Path)
+    score.add_argument("references", type=Path)
+    score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"))
+    score.add_argument("--lowercase", action="store_true")
+    score.set_defaults(run=_score)
+    return parser
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, required=True, help="training.yml")
+    parser.add_argument("--fact-path", type=Path, help="folder of the iteration fact, in place of facts.path")
+
+
+def _add_launch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, required=True, help="training.yml, for the storage of the results")
+    parser.add_argument("--hosts-file", type=Path, required=True, help="addresses, one a line; read again all the time")
+    parser.add_argument("--results", type=Path, required=True, help="where results and done.json go")
+    parser.add_argument(
+        "--attach-command", required=True, help="how to attach on a node: ... -m trainer attach --socket ..."
+    )
+    parser.add_argument(
+        "--network-interface", required=True, help="the interface that the ranks speak over, such as ens5"
+    )
+    parser.add_argument("--min-np", type=int, default=1, help="fewest ranks to train with (default: 1)")
+    parser.add_argument("--max-np", type=int, default=64, help="most ranks to train with (default: 64)")
+    parser.add_argument("--ssh-port", type=int)
+    parser.add_argument("--ssh-identity-file", type=Path)
+    parser.add_argument(
+        "--ssh-config", type=Path, help="ssh configuration (host keys, jumps); the user's own is not read"
+    )
+    parser.add_argument("--ssh-user")
+    parser.add_argument("--start-patience", type=float, default=120.0, metavar="S",
+                        help="how long to wait for all first hosts before min-np suffice (default: 120)")  # fmt: skip
+    parser.set_defaults(run=_launch)
+
+
+def _train(options: argparse.Namespace) -> int:
+    from trainer.finish import fetch_results
+    from trainer.link import NoLink
+    from trainer.rank import EXIT_FAILED, Rank
+    from trainer.settings import read
+    from trainer.storage import open_storage
+
+    settings = read(options.config)
+    rank = Rank.of(settings, options.fact_path)
+    training = rank.prepare(NoLink(), resume=options.resume)
+    if training is None:
+        return EXIT_FAILED
+    rank.orders.stop_on_signals()
+    code = rank.train(training, NoLink())
+    if code == 0 and options.results is not None and rank.facts.rank == 0:
+        fetch_results(open_storage(settings.storage), options.results)
+    return code
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from trainer.settings import read
+    from trainer.warm import warm
+
+    return warm(read(options.config), options.socket, options.fact_path)
+
+
+def _attach(options: argparse.Namespace) -> int:
+    from trainer.attach import attach
+
+    return attach(options.socket, options.wait)
+
+
+def _launch(options: argparse.Namespace) -> int:
+    from trainer.launch import Launcher, LaunchOptions
+    from trainer.settings import read
+
+    launch_options = LaunchOptions(
+        hosts_file=options.hosts_file,
+        results=options.results,
+        attach_command=options.attach_command,
+        network_interface=options.network_interface,
+        min_np=options.min_np,
+        max_np=options.max_np,
+        ssh_port=options.ssh_port,
+        ssh_identity_file=options.ssh_identity_file,
+        ssh_config=options.ssh_config,
+        ssh_user=options.ssh_user,
+        start_patience_s=options.start_patience,
+    )
+    return Launcher(launch_options, read(options.config)).run()
+
+
+def _translate(options: argparse.Namespace) -> int:
+    from trainer.model import load
+    from trainer.translate import translate
+    from trainer.vocabulary import Vocabulary
+
+    model, vocabulary = load(options.model), Vocabulary.load(options.model)
+    sentences = [line.rstrip("\n") for line in sys.stdin]
+    for translation in translate(model, vocabulary, sentences, beam_size=options.beam_size, alpha=options.alpha):
+        print(translation)
+    return 0
+
+
+def _score(options: argparse.Namespace) -> int:
+    from trainer.score import score
+
+    hypotheses, references = (
+        path.read_text(encoding="utf-8").splitlines() for path in (options.hypotheses, options.references)
+    )
+    result = score(hypotheses, references, options.tokenize, options.lowercase)
+    print(f"BLEU {result.bleu:.2f} ({result.signature}), exact match {result.exact_match:.2%}")
+    return 0

@@ -1,0 +1,278 @@
+"""Horovod Elastic for MXNet: ranks join and leave between two steps, and a lost rank costs the steps since a commit.
+
+Horovod 0.28.1 ships no ``horovod.mxnet.elastic``. Three of its habits are worked around here:
+
+- A rank that is no longer wanted learns it inside ``hvd.init()`` and aborts. Here it asks the rendezvous server for its
+  slot first (the same question, asked once), and either leaves cleanly or hands the answer to ``hvd.init()`` in the
+  environment, with HOROVOD_ELASTIC=0 so that it is not asked again: each question counts as a vote for the next round.
+- When a rank does not come to the rendezvous, ``hvd.init()`` aborts all the others. Here the ranks meet first, on the
+  same server, where a missing one costs a further round and not the processes.
+- Failures of MXNet operators come as MXNetError; they are told apart by their text.
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import os
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+
+import horovod.mxnet as hvd
+import mxnet as mx
+from horovod.common.elastic import notification_manager
+from horovod.common.exceptions import HorovodInternalError
+
+log = logging.getLogger(__name__)
+
+MEETING_TIMEOUT_S = 20.0
+SLOT_TIMEOUT_S = 900.0
+POLL_S = 0.02
+_SIGNS_OF_LOSS = ("horovod", "gloo", "connection", "shut down", "timed out")
+_SLOT_VARIABLES = ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE")
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class RemovedFromJob(Exception):
+    """This rank's host is no longer part of the training: leave, with exit code 0."""
+
+
+class MembershipChanged(Exception):
+    """All ranks have agreed, between two steps, to make a new world."""
+
+
+class WorldLost(Exception):
+    """A rank is gone without notice: go back to the last commit and make a new world."""
+
+
+class LauncherLost(RuntimeError):
+    """The rendezvous server does not answer any more: there is no job to be part of."""
+
+
+@contextmanager
+def translating_failures() -> Iterator[None]:
+    """Turn the ways in which Horovod reports a lost rank into WorldLost; other errors pass."""
+    try:
+        yield
+    except HorovodInternalError as error:
+        raise WorldLost(str(error)) from error
+    except mx.base.MXNetError as error:
+        if any(sign in str(error).lower() for sign in _SIGNS_OF_LOSS):
+            raise WorldLost(str(error).strip().splitlines()[-1]) from error
+        raise
+
+
+def drain_engine() -> None:
+    """Wait for MXNet's engine; each array that a failed operation has poisoned raises once, and is passed over."""
+    for _ in range(10_000):
+        try:
+            mx.nd.waitall()
+            return
+        except mx.base.MXNetError:
+            continue
+
+
+class Rendezvous:
+    """The launcher's HTTP server, as one rank speaks to it."""
+
+    def __init__(self, environment: MutableMapping[str, str]) -> None:
+        self._environment = environment
+        address, port = (environment[f"HOROVOD_GLOO_RENDEZVOUS_{part}"] for part in ("ADDR", "PORT"))
+        self._url = f"http://{address}:{port}"
+
+    def take_slot(self) -> None:
+        """Ask for this host's slot in the next world, which waits until all ranks have asked, and keep the answer.
+
+        Raises RemovedFromJob when there is none, LauncherLost when the server is gone.
+        """
+        host, local_rank = self._environment["HOROVOD_HOSTNAME"], self._environment["HOROVOD_LOCAL_RANK"]
+        answer = self._request("GET", f"rank_and_size/{host}:{local_rank}", timeout_s=SLOT_TIMEOUT_S)
+        values = (answer or b"").decode().split(",")
+        if len(values) != len(_SLOT_VARIABLES):
+            raise LauncherLost(f"the rendezvous server gave no slot: {answer!r}")
+        if values[0] == "-1":
+            raise RemovedFromJob(host)
+        self._environment.update(
+            {f"HOROVOD_{name}": value for name, value in zip(_SLOT_VARIABLES, values, strict=True)}
+        )
+
+    def meet(self) -> bool:
+        """Wait until every rank of the new world is there. False when one stayed away: take a slot again.
+
+        Rank 0 alone decides, so that all ranks do the same.
+        """
+        rank, size = (int(self._environment[f"HOROVOD_{name}"]) for name in ("RANK", "SIZE"))
+        self._request("PUT", f"meeting/{rank}", b"here")
+        if rank == 0:
+            complete = all(self._await(f"meeting/{other}", _deadline(MEETING_TIMEOUT_S)) for other in range(1, size))
+            self._request("PUT", "meeting/verdict", b"complete" if complete else b"again")
+            return complete
+        return self._await("meeting/verdict", _deadline(2 * MEETING_TIMEOUT_S)) == b"complete"
+
+    def _await(self, name: str, deadline: float) -> bytes | None:
+        while (value := self._request("GET", name)) is None and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+        return value
+
+    def _request(self, method: str, name: str, data: bytes | None = None, timeout_s: float = 10.0) -> bytes | None:
+        """The answer's body, None where there is nothing by that name. A dropped connection is tried again."""
+        request = urllib.request.Request(f"{self._url}/{name}", data=data, method=method)
+        for remaining in (2, 1, 0):
+            try:
+                with _OPENER.open(request, timeout=timeout_s) as answer:
+                    return bytes(answer.read())
+            except urllib.error.HTTPError as error:
+                if error.code == 404:
+                    return None
+                raise LauncherLost(f"the rendezvous server refused {name}: {error}") from error
+            except (OSError, http.client.HTTPException) as error:
+                if not remaining:
+                    raise LauncherLost(f"the rendezvous server at {self._url} does not answer: {error}") from error
+                time.sleep(0.2)
+        return None
+
+
+def _deadline(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+class _HostUpdates:
+    """Hears from the launcher that hosts come or go. The launcher tells rank 0 alone."""
+
+    def __init__(self) -> None:
+        self.pending = threading.Event()
+
+    def on_hosts_updated(self, timestamp: int, result: object) -> None:
+        """Called by Horovod's notification thread."""
+        self.pending.set()
+
+
+class World:
+    """The ranks that train together, as this one sees them; under elastic Horovod they change."""
+
+    def __init__(self, environment: MutableMapping[str, str] = os.environ) -> None:
+        self._environment = environment
+        self.is_elastic = environment.get("HOROVOD_ELASTIC") == "1"
+        self._rendezvous = Rendezvous(environment) if self.is_elastic else None
+        self._updates = _HostUpdates()
+        self._is_listening = False
+
+    @property
+    def rank(self) -> int:
+        """This rank's number, from 0."""
+        return int(hvd.rank())
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return int(hvd.size())
+
+    @property
+    def is_change_pending(self) -> bool:
+        """Whether the launcher has told this rank (which is then rank 0) that hosts come or go."""
+        return self._updates.pending.is_set()
+
+    def join(self) -> None:
+        """Become a rank of the world that the environment names."""
+        if self._rendezvous is not None and not self._rendezvous.meet():
+            self._rejoin(self._rendezvous)
+            return
+        self._start_horovod()
+
+    def reset(self) -> None:
+        """Leave the present world and join the next. Raises RemovedFromJob when this rank has no place in it."""
+        if self._rendezvous is None:
+            raise WorldLost("this is no elastic training: a rank that is lost ends it")
+        drain_engine()
+        hvd.shutdown()
+        self._updates.pending.clear()
+        self._rejoin(self._rendezvous)
+
+    def listen(self) -> None:
+        """Register for the launcher's notices; to be called with every world, does so once."""
+        if self.is_elastic and not self._is_listening:
+            notification_manager.init()
+            notification_manager.register_listener(self._updates)
+            self._is_listening = True
+
+    def leave(self) -> None:
+        """Close Horovod's connections; the last thing that a rank does."""
+        hvd.shutdown()
+
+    def _rejoin(self, rendezvous: Rendezvous) -> None:
+        rendezvous.take_slot()
+        while not rendezvous.meet():
+            log.warning("a rank did not come to the meeting; trying without it")
+            rendezvous.take_slot()
+        self._start_horovod()
+
+    def _start_horovod(self) -> None:
+        self._environment["HOROVOD_ELASTIC"] = "0"
+        hvd.init()
+
+
+def gather_objects(value: Any, name: str) -> list[Any]:
+    """Every rank's ``value``, by rank. All ranks call it with the same ``name``."""
+    return list(hvd.allgather_object(value, name=name))
+
+
+def broadcast_object(value: Any, root: int, name: str) -> Any:
+    """The ``value`` of rank ``root``."""
+    return hvd.broadcast_object(value, root_rank=root, name=name)
+
+
+def broadcast_arrays(arrays: list[Any], root: int, name: str, chunk_elements: int = 16_000_000) -> None:
+    """Replace float32 ``arrays`` by those of rank ``root``.
+
+    They travel together in pieces of ``chunk_elements``: a broadcast per array would cost a negotiation for each.
+    """
+    for number, group in enumerate(_groups(arrays, chunk_elements)):
+        flat = mx.nd.concat(*[array.reshape((-1,)) for array in group], dim=0)
+        flat = hvd.broadcast(flat, root_rank=root, name=f"{name}.{number}")
+        if hvd.rank() == root:
+            flat.wait_to_read()
+            continue
+        start = 0
+        for array in group:
+            array[:] = flat[start : start + array.size].reshape(array.shape)
+            start += array.size
+    mx.nd.waitall()
+
+
+def _groups(arrays: list[Any], limit: int) -> list[list[Any]]:
+    groups: list[list[Any]] = []
+    filled = limit
+    for array in arrays:
+        if filled + array.size > limit:
+            groups.append([])
+            filled = 0
+        groups[-1].append(array)
+        filled += array.size
+    return groups
+
+
+def sum_gradients(gradients: list[Any], compression: str) -> None:
+    """Replace every gradient by its sum over the ranks. Does not wait for it.
+
+    The names are those of places in the list, so that old and new ranks agree on them.
+    """
+    if hvd.size() == 1:
+        return
+    compressor = hvd.Compression.fp16 if compression == "fp16" else hvd.Compression.none
+    packed = [compressor.compress(gradient) for gradient in gradients]
+    for place, (tensor, _) in enumerate(packed):
+        hvd.allreduce_(tensor, average=False, name=f"gradient.{place}", priority=-place)
+    if compressor is not hvd.Compression.none:
+        for gradient, (tensor, context) in zip(gradients, packed, strict=True):
+            gradient[:] = compressor.decompress(tensor, context)
+
+
+def sum_vector(values: Any, name: str) -> Any:
+    """Sum a float64 NumPy vector over the ranks; waits for it."""
+    tensor = mx.nd.array(values, dtype="float64")
+    return hvd.allreduce(tensor, average=False, name=name).asnumpy()

@@ -1,0 +1,410 @@
+"""The training: prepare once, then train in one world after another until the work is done."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+from mxnet import autograd
+
+from trainer import corpus as corpora
+from trainer import memory
+from trainer.adam import Adam, global_norm
+from trainer.balance import Balancer
+from trainer.batches import Batch, collate, encode_pairs
+from trainer.brake import Brake
+from trainer.checkpoint import Checkpoints, Origin
+from trainer.elastic import (
+    MembershipChanged,
+    World,
+    WorldLost,
+    broadcast_object,
+    sum_gradients,
+    sum_vector,
+    translating_failures,
+)
+from trainer.facts import FactWriter, Iteration, MembershipChange, State, timestamp
+from trainer.feed import Feed, Parts
+from trainer.link import Link
+from trainer.model import build
+from trainer.orders import Orders
+from trainer.schedule import learning_rate
+from trainer.settings import Settings, fingerprint
+from trainer.state import Hello, TrainingState
+from trainer.storage import open_storage
+from trainer.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+LOG_EVERY_STEPS = 5
+
+
+class TrainingFailed(RuntimeError):
+    """The training cannot go on; the message says why and what there is to go on from."""
+
+
+class TrainingStopped(Exception):
+    """The training was told to stop, has left a checkpoint, and can be resumed."""
+
+
+class NodeTooSmall(RuntimeError):
+    """This node's memory does not suffice; the message has both numbers."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One step: sums over all ranks, and each rank's target tokens and compute time."""
+
+    loss_sum: float
+    tokens: int
+    is_change_due: bool
+    is_stop_due: bool
+    tokens_by_rank: list[float]
+    compute_time_s_by_rank: list[float]
+
+
+class Training:
+    """One rank's training, from its preparation to its last step."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        facts: FactWriter,
+        orders: Orders,
+        link: Link,
+        speed: float | None,
+        resume: bool = True,
+    ) -> None:
+        self._settings, self._facts, self._orders, self._link, self._speed = settings, facts, orders, link, speed
+        self._resume = resume
+        self.corpus = corpora.load(settings.corpus)
+        cache = Path(settings.cache).expanduser()
+        texts = (text for pair in self.corpus.train for text in pair)
+        self.vocabulary = Vocabulary.learn_or_load(texts, settings.vocabulary, cache)
+        encoded = encode_pairs(self.vocabulary, self.corpus.train, settings.batch.max_tokens)
+        if encoded.too_long:
+            log.warning("%d of %d pairs are longer than %d tokens and are left out",
+                        encoded.too_long, len(self.corpus.train), settings.batch.max_tokens)  # fmt: skip
+        if not encoded.samples:
+            raise TrainingFailed(f"no training pair is within batch.max_tokens ({settings.batch.max_tokens})")
+        self._feed = Feed(encoded, settings.batch, settings.seed, self.vocabulary.pad_id)
+        self._validation = encode_pairs(self.vocabulary, self.corpus.validation, settings.batch.max_tokens).samples
+        self.model = build(settings.model, len(self.vocabulary))
+        self._parameters: dict[str, Any] = dict(sorted(self.model.parameters().items()))
+        if settings.batch.accumulate > 1:
+            for parameter in self._parameters.values():
+                parameter.grad_req = "add"
+        optimizer = settings.optimizer
+        self._adam = Adam(list(self._parameters.values()), optimizer.beta1, optimizer.beta2, optimizer.epsilon)
+        self.state = TrainingState(self._parameters, self._adam)
+        self._balancer = Balancer(settings.balance.every_steps, settings.balance.max_change, settings.balance.enabled)
+        self.storage = open_storage(settings.storage)
+        origin = Origin(fingerprint(settings), self.vocabulary.digest)
+        self._checkpoints = Checkpoints(self.storage, origin, settings.checkpoint.keep)
+        self._measured_speed: float | None = None
+        self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
+        self._world_size: int | None = None
+        self._lost_steps = 0
+        self._step_ended = time.perf_counter()
+        self._checkpointed_at = time.monotonic()
+        self._logged = (time.perf_counter(), 0)
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """The training's checkpoints."""
+        return self._checkpoints
+
+    def warm_up(self, rounds: int = 2) -> None:
+        """Compute a part of the first batches and throw it away: the first time is slow, the last one measures."""
+        indices = self._feed.indices_at(0)
+        mine = indices[: max(1, len(indices) // 6)]
+        batch = collate([self._feed.sample(index) for index in mine], self.vocabulary.pad_id)
+        for _ in range(rounds):
+            with Brake(self._speed) as brake:
+                self._compute([batch])
+            self._measured_speed = batch.target_tokens / brake.compute_time_s
+
+    def run(self, world: World) -> None:
+        """Train until the work is done, through every change of the world.
+
+        Raises RemovedFromJob when this rank is to leave, TrainingStopped, TrainingFailed, and WorldLost when a rank is
+        lost in a training that is not elastic.
+        """
+        world.join()
+        self.run_worlds(world)
+
+    def run_worlds(self, world: World) -> None:
+        """``run`` for a rank that has joined a world already."""
+        while True:
+            try:
+                with translating_failures():
+                    self._enter(world)
+                    self._train(world)
+                return
+            except MembershipChanged:
+                log.info("the fleet changes after step %d", self.state.progress.step)
+            except WorldLost as error:
+                self._lost_steps += self.state.restore()
+                log.warning("a rank is lost (%s); back to step %d", error, self.state.progress.step)
+            self._feed.close()
+            world.reset()
+
+    def run_again(self, world: World) -> None:
+        """After a rank was lost when all steps were done: go back to the last commit and train from there."""
+        self._lost_steps += self.state.restore()
+        world.reset()
+        self.run_worlds(world)
+
+    # -- a world begins
+
+    def _enter(self, world: World) -> None:
+        """Make the replicas equal, share out the batch, and note the change."""
+        if world.rank == 0 and not self.state.is_shared:
+            self._resume_from_checkpoint()
+        speed = self._balancer.speed(self._facts.rank) if self._facts.rank is not None else None
+        hello = Hello(
+            has_state=self.state.is_shared,
+            step=self.state.progress.step,
+            lost_steps=self._lost_steps,
+            last_size=self._world_size,
+            speed_tokens_per_s=speed or self._measured_speed,
+            largest_share=self._share_limit,
+        )
+        hellos, source = self.state.share(hello)
+        self._note_change(world, hellos, source)
+        self._lost_steps = 0
+        self._balancer.begin([h.speed_tokens_per_s for h in hellos], [h.largest_share for h in hellos])
+        self._world_size = world.size
+        self._facts.rank, self._facts.world_size = world.rank, world.size
+        self._facts.begin_window()
+        self._seek(world)
+        world.listen()
+        self.state.commit()
+        self._link.send("joined", rank=world.rank, size=world.size, step=self.state.progress.step)
+        self._announce_training()
+        log.info("rank %d of %d trains from step %d", world.rank, world.size, self.state.progress.step)
+
+    def _resume_from_checkpoint(self) -> None:
+        """Rank 0 of the first world: other ranks take the state over from it."""
+        checkpoint = self._checkpoints.latest() if self._resume else None
+        if checkpoint is not None:
+            self.state.load(checkpoint)
+            self.state.progress.restarts += 1
+            log.info("resumed from the checkpoint of step %d", checkpoint.step)
+
+    def _note_change(self, world: World, hellos: list[Hello], source: int) -> None:
+        """Record who came or went, as the rank that the state came from has seen it; the same on every rank."""
+        before = hellos[source].last_size
+        progress = self.state.progress
+        lost = max(hello.lost_steps for hello in hellos)
+        progress.steps_lost += lost
+        if before is None:
+            return
+        at, pause_s = broadcast_object((time.time(), time.perf_counter() - self._step_ended), source, "pause")
+        change = MembershipChange(timestamp(at), before, world.size, round(pause_s, 3), lost)
+        progress.changes.append(asdict(change))
+        self._facts.last_change = change
+        if world.rank == 0:
+            log.info("from %d to %d ranks: paused %.2f s, %d steps lost", before, world.size, pause_s, lost)
+
+    def _announce_training(self) -> None:
+        self._facts.step, self._facts.total_tokens = self.state.progress.step, self.state.progress.tokens
+        self._facts.total_steps = self._total_steps()
+        self._facts.announce(State.TRAINING)
+
+    def _seek(self, world: World) -> None:
+        self._feed.seek(self.state.progress.cursor, world.rank, self._balancer.shares)
+        self._facts.share = round(self._balancer.shares[world.rank], 6)
+
+    def _total_steps(self) -> int | None:
+        settings = self._settings
+        return self.state.progress.total_steps(settings.stop, self._feed.batches_per_epoch, settings.batch.accumulate)
+
+    # -- steps
+
+    def _train(self, world: World) -> None:
+        settings, progress = self._settings, self.state.progress
+        self._step_ended = time.perf_counter()
+        self._logged = (time.perf_counter(), progress.tokens)
+        while not progress.is_done(settings.stop, self._feed.batches_per_epoch):
+            began = time.perf_counter()
+            self._ask_to_leave()
+            result = self._step(world)
+            self._step_ended = time.perf_counter()
+            self._account(world, result, self._step_ended - began)
+            if result.is_stop_due:
+                self._stop(world)
+            if result.is_change_due:
+                raise MembershipChanged
+            if self._balancer.observe(result.tokens_by_rank, result.compute_time_s_by_rank):
+                self._seek(world)
+            self._validate_if_due(world)
+            self._keep_if_due(world)
+
+    def _step(self, world: World) -> StepResult:
+        """Compute, exchange, update. The update is the exact mean over all ranks' target tokens."""
+        parts = self._feed.next()
+        mx.random.seed(_seed_of_step(self._settings.seed, self.state.progress.step, world.rank))
+        with Brake(self._speed) as brake:
+            loss_sum, tokens = self._compute(parts)
+        gradients = self._adam.gradients()
+        sum_gradients(gradients, self._settings.horovod.compression)
+        result = self._exchange(world, loss_sum, tokens, brake.compute_time_s)
+        self._check_loss(result.loss_sum / result.tokens)
+        scale = 1.0 / result.tokens
+        clip = self._settings.optimizer.clip_norm
+        if clip is not None:
+            norm = global_norm(gradients) * scale
+            scale *= min(1.0, clip / norm) if math.isfinite(norm) and norm > 0 else 1.0
+        optimizer = self._settings.optimizer
+        rate = learning_rate(self._adam.updates + 1, optimizer.learning_rate, optimizer.warmup_steps)
+        self._adam.update(rate, scale)
+        mx.nd.waitall()
+        samples = sum(len(part.src) for part in parts if part is not None)
+        self._own = (brake.compute_time_s, samples, tokens)
+        return result
+
+    def _compute(self, parts: Parts) -> tuple[float, int]:
+        """Forward and backward of this rank's parts; waits for the gradients. Returns summed loss and target tokens."""
+        accumulates = self._settings.batch.accumulate > 1
+        if accumulates or all(part is None for part in parts):
+            for gradient in self._adam.gradients():
+                gradient[:] = 0
+        loss_sum, tokens = 0.0, 0
+        for part in parts:
+            if part is None:
+                continue
+            arrays = _on_device(part)
+            with autograd.record():
+                loss, _ = self.model.loss(*arrays)
+            loss.backward()
+            loss_sum += float(loss.asscalar())
+            tokens += part.target_tokens
+        mx.nd.waitall()
+        return loss_sum, tokens
+
+    def _exchange(self, world: World, loss_sum: float, tokens: int, compute_time_s: float) -> StepResult:
+        size, rank = world.size, world.rank
+        values = np.zeros(4 + 2 * size, dtype=np.float64)
+        values[:4] = loss_sum, tokens, world.is_change_pending, self._orders.stop_reason is not None
+        values[4 + rank], values[4 + size + rank] = tokens, compute_time_s
+        total = sum_vector(values, "step") if size > 1 else values
+        return StepResult(
+            loss_sum=float(total[0]),
+            tokens=round(float(total[1])),
+            is_change_due=total[2] > 0,
+            is_stop_due=total[3] > 0,
+            tokens_by_rank=total[4 : 4 + size].tolist(),
+            compute_time_s_by_rank=total[4 + size :].tolist(),
+        )
+
+    def _check_loss(self, loss: float) -> None:
+        if math.isfinite(loss):
+            return
+        self._checkpoints.finish()
+        kept = self._checkpoints.last_saved or getattr(self._checkpoints.latest(), "step", None)
+        advice = f"go on from {kept}" if kept is not None else "there is no checkpoint yet: start again"
+        raise TrainingFailed(
+            f"the loss became {loss} at step {self.state.progress.step + 1}: "
+            f"lower optimizer.learning_rate ({self._settings.optimizer.learning_rate}) or set clip_norm, and {advice}"
+        )
+
+    def _account(self, world: World, result: StepResult, iteration_time_s: float) -> None:
+        progress, facts = self.state.progress, self._facts
+        progress.step += 1
+        progress.cursor += self._settings.batch.accumulate
+        progress.tokens += result.tokens
+        progress.loss = result.loss_sum / result.tokens
+        compute_time_s, samples, tokens = self._own
+        facts.record(Iteration(iteration_time_s, compute_time_s, samples, tokens))
+        facts.step, facts.total_tokens, facts.total_steps = progress.step, progress.tokens, self._total_steps()
+        facts.loss = round(progress.loss, 6)
+        facts.publish(urgent=False)
+        if progress.step % LOG_EVERY_STEPS == 0 or progress.step == 1:
+            self._log_line(world)
+
+    def _log_line(self, world: World) -> None:
+        progress = self.state.progress
+        now = time.perf_counter()
+        since, tokens = self._logged
+        rate = (progress.tokens - tokens) / max(now - since, 1e-9)
+        self._logged = (now, progress.tokens)
+        line = {
+            "step": progress.step,
+            "loss": round(progress.loss or 0.0, 5),
+            "tokens_per_s": round(rate, 1),
+            "world_size": world.size,
+            "t": timestamp(time.time()),
+        }
+        progress.log.append(line)
+        if world.rank == 0 and progress.step % (10 * LOG_EVERY_STEPS) == 0:
+            log.info("step %(step)d loss %(loss).4f, %(tokens_per_s).0f tokens/s on %(world_size)d ranks", line)
+
+    def _ask_to_leave(self) -> None:
+        if self._orders.leave_reason is not None:
+            self._link.send("leaving", reason=self._orders.leave_reason)
+
+    # -- what happens every now and then
+
+    def _stop(self, world: World) -> None:
+        if world.rank == 0:
+            self._checkpoints.finish()
+            self._checkpoints.save(self.state.snapshot())
+        raise TrainingStopped(self._orders.stop_reason or "told to stop")
+
+    def _validate_if_due(self, world: World) -> None:
+        every = self._settings.stop.validate_every_steps
+        progress = self.state.progress
+        if every and progress.step % every == 0 and self._validation:
+            progress.judge(self.validation_loss(world), self._settings.stop.patience)
+
+    def validation_loss(self, world: World, per_batch: int = 64) -> float:
+        """Mean loss of the validation split in nats per target token. Collective: each rank takes a part."""
+        mine = sorted(self._validation[world.rank :: world.size], key=lambda sample: len(sample[1]))
+        total = np.zeros(2)
+        for start in range(0, len(mine), per_batch):
+            batch = collate(mine[start : start + per_batch], self.vocabulary.pad_id)
+            total += float(self.model.loss(*_on_device(batch))[0].asscalar()), batch.target_tokens
+        total = sum_vector(total, "validation") if world.size > 1 else total
+        return float(total[0] / total[1])
+
+    def _keep_if_due(self, world: World) -> None:
+        step = self.state.progress.step
+        every, minutes = self._settings.checkpoint.every_steps, self._settings.checkpoint.every_minutes
+        by_steps = every is not None and step % every == 0
+        by_time = minutes is not None and time.monotonic() - self._checkpointed_at >= minutes * 60
+        if step % self._settings.elastic.commit_every_steps == 0 or by_steps:
+            self.state.commit()
+        if world.rank == 0 and (by_steps or by_time):
+            self._checkpointed_at = time.monotonic()
+            self._checkpoints.save_in_background(self.state.snapshot())
+
+    def _check_memory(self, longest: int) -> float | None:
+        """The largest share of the global batch that fits. Raises NodeTooSmall when not even a sentence does."""
+        count = sum(int(np.prod(parameter.shape)) for parameter in self._parameters.values())
+        model = self._settings.model.architecture()
+        requirement = memory.estimate(model, len(self.vocabulary), count, longest)
+        # The model is built and its Adam state allocated already: what the process holds counts as had.
+        available = memory.available_bytes() + memory.resident_bytes()
+        tokens = self._settings.batch.tokens
+        reason = memory.shortage(requirement.total(min(tokens, 4 * longest)), available)
+        if reason is not None:
+            raise NodeTooSmall(reason)
+        return memory.largest_share(requirement, available, tokens)
+
+
+def _on_device(batch: Batch) -> tuple[Any, Any, Any, Any]:
+    ids = (mx.nd.array(array, dtype="int32") for array in (batch.src, batch.tgt))
+    src, tgt = ids
+    return src, mx.nd.array(batch.src_len), tgt, mx.nd.array(batch.tgt_len)
+
+
+def _seed_of_step(seed: int, step: int, rank: int) -> int:
+    """Dropout depends on seed, step and rank alone, so that a resumed training goes on with the very same numbers."""
+    return (seed * 1_000_003 + step * 8_191 + rank) % 2**31

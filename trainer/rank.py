@@ -1,0 +1,108 @@
+"""One rank from beginning to end: what it says in its fact and to its launcher, and the exit code it leaves with."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer.brake import emulated_speed
+from trainer.elastic import LauncherLost, RemovedFromJob, World, WorldLost
+from trainer.facts import FactWriter, State
+from trainer.finish import finish
+from trainer.link import Link
+from trainer.loop import NodeTooSmall, Training, TrainingFailed, TrainingStopped
+from trainer.metadata import Metadata
+from trainer.orders import Orders
+from trainer.settings import Settings
+
+log = logging.getLogger(__name__)
+
+EXIT_FAILED = 1
+
+
+@dataclass
+class Rank:
+    """A prepared training together with the fact it writes."""
+
+    settings: Settings
+    facts: FactWriter
+    orders: Orders
+    speed: float | None
+
+    @classmethod
+    def of(cls, settings: Settings, fact_path: Path | None = None) -> Rank:
+        """A rank of this node, which has begun to say so in its fact. Raises ValueError for an emulated speed that is none."""
+        speed = emulated_speed()
+        facts = FactWriter(
+            fact_path or Path(settings.facts.path),
+            Metadata().identity(),
+            window=settings.facts.window,
+            warmup_steps=settings.facts.warmup_steps,
+            emulated_speed=speed,
+        )
+        facts.announce(State.STARTING, "loading the corpus and building the model")
+        orders = Orders()
+        orders.on_deadline(lambda reason: facts.announce(State.INTERRUPTED, reason))
+        return cls(settings, facts, orders, speed)
+
+    def prepare(self, link: Link, resume: bool = True) -> Training | None:
+        """The training, warmed up; None when it cannot begin here, which fact and log then say."""
+        try:
+            training = Training(self.settings, self.facts, self.orders, link, self.speed, resume)
+            training.warm_up()
+        except NodeTooSmall as error:
+            self._fail(str(error))
+            return None
+        except MemoryError as error:
+            self._fail(f"out of memory while preparing: {error}")
+            return None
+        except (ValueError, TrainingFailed) as error:
+            self._fail(str(error))
+            return None
+        return training
+
+    def train(self, training: Training, link: Link) -> int:
+        """Train to the end. Returns the exit code: 0 for a finished training and for one that was left as planned."""
+        world = World()
+        os.environ.update({k: v for k, v in self.settings.horovod.environment().items() if k not in os.environ})
+        try:
+            training.run(world)
+            scores = finish(training, world, self.settings)
+        except RemovedFromJob:
+            return self._leave(training)
+        except TrainingStopped as error:
+            world.leave()
+            self.facts.announce(State.INTERRUPTED, str(error))
+            link.send("stopped", reason=str(error))
+            return 0
+        except (TrainingFailed, WorldLost, LauncherLost) as error:
+            self._fail(str(error))
+            link.send("failed", reason=str(error))
+            return EXIT_FAILED
+        except Exception as error:
+            log.exception("the training failed")
+            self._fail(f"{type(error).__name__}: {error}")
+            link.send("failed", reason=f"{type(error).__name__}: {error}")
+            return EXIT_FAILED
+        self.facts.announce(State.FINISHED)
+        if world.rank == 0:
+            summary = {key: scores[key] for key in ("steps", "tokens", "bleu", "exact_match", "replicas_identical")}
+            log.info("finished: %s", ", ".join(f"{key} {value}" for key, value in summary.items()))
+        link.send("finished", rank=world.rank)
+        world.leave()
+        return 0
+
+    def _leave(self, training: Training) -> int:
+        step = training.state.progress.step
+        if self.orders.leave_reason is not None:
+            self.facts.announce(State.INTERRUPTED, f"{self.orders.leave_reason}; left after step {step}")
+        else:
+            self.facts.announce(State.DRAINING, f"left the training as planned after step {step}")
+        log.info("left after step %d", step)
+        return 0
+
+    def _fail(self, reason: str) -> None:
+        log.error("%s", reason)
+        self.facts.announce(State.FAILED, reason)

@@ -1,0 +1,258 @@
+"""training.yml as frozen, checked dataclasses: every section has defaults, and an unknown key is an error that names it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from trainer.corpus import CorpusSettings
+from trainer.model import ModelSettings
+from trainer.strict import SettingsError, build
+from trainer.vocabulary import VocabularySettings
+
+__all__ = ["Settings", "SettingsError", "fingerprint", "read", "settings_from"]
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise SettingsError(message)
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """The global batch: what all ranks together compute in one step, whatever their number.
+
+    ``tokens`` bounds its tokens on either side, padding included. ``max_tokens`` is the longest sentence in ids; longer
+    ones are counted and left out. ``accumulate`` global batches make one update. ``prefetch`` batches are made ahead.
+    """
+
+    tokens: int = 4096
+    max_tokens: int = 200
+    accumulate: int = 1
+    prefetch: int = 4
+    max_sentences: int | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.tokens >= 1, f"tokens must be 1 or more, not {self.tokens}")
+        _require(self.max_tokens >= 3, f"max_tokens must be 3 or more, not {self.max_tokens}")
+        _require(self.accumulate >= 1, f"accumulate must be 1 or more, not {self.accumulate}")
+        _require(self.prefetch >= 1, f"prefetch must be 1 or more, not {self.prefetch}")
+
+
+@dataclass(frozen=True)
+class OptimizerSettings:
+    """Adam with the inverse-square-root schedule; ``learning_rate`` is its peak, reached after ``warmup_steps``."""
+
+    learning_rate: float = 0.002
+    warmup_steps: int = 400
+    beta1: float = 0.9
+    beta2: float = 0.98
+    epsilon: float = 1e-9
+    clip_norm: float | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.learning_rate > 0, f"learning_rate must be positive, not {self.learning_rate}")
+        _require(self.warmup_steps >= 0, f"warmup_steps must be 0 or more, not {self.warmup_steps}")
+        _require(0 <= self.beta1 < 1 and 0 <= self.beta2 < 1, "beta1 and beta2 must be from 0 to below 1")
+        _require(self.epsilon > 0, f"epsilon must be positive, not {self.epsilon}")
+        _require(self.clip_norm is None or self.clip_norm > 0, f"clip_norm must be positive, not {self.clip_norm}")
+
+
+@dataclass(frozen=True)
+class StopSettings:
+    """When the training ends: after ``steps``, ``tokens`` (target tokens) or ``epochs``, whichever comes first.
+
+    With ``patience`` it also ends when the validation loss has not improved for that many validations, which are made
+    every ``validate_every_steps`` (0: never).
+    """
+
+    steps: int | None = None
+    tokens: int | None = None
+    epochs: int | None = None
+    patience: int | None = None
+    validate_every_steps: int = 0
+
+    def __post_init__(self) -> None:
+        given = [value for value in (self.steps, self.tokens, self.epochs) if value is not None]
+        _require(bool(given), "say when to stop: steps, tokens or epochs")
+        _require(min(given) >= 1, "steps, tokens and epochs must be 1 or more")
+        _require(self.validate_every_steps >= 0, "validate_every_steps must be 0 or more")
+        _require(
+            self.patience is None or (self.patience >= 1 and self.validate_every_steps >= 1),
+            "patience must be 1 or more and needs validate_every_steps",
+        )
+
+
+@dataclass(frozen=True)
+class HorovodSettings:
+    """Horovod's own options; None leaves its default.
+
+    ``fusion_threshold_mb``: tensor fusion. ``cycle_time_ms``: how often tensors are exchanged. ``autotune`` searches
+    both and writes ``autotune_log`` on rank 0's node. ``timeline``: a trace file on rank 0's node. ``compression``:
+    gradients are exchanged as float16. ``hierarchical_allreduce``: first within a node, then between nodes.
+    ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
+    """
+
+    fusion_threshold_mb: int | None = None
+    cycle_time_ms: float | None = None
+    autotune: bool = False
+    autotune_log: str | None = None
+    timeline: str | None = None
+    compression: Literal["none", "fp16"] = "none"
+    hierarchical_allreduce: bool = False
+    gloo_timeout_s: int = 5
+    log_level: str = "ERROR"
+
+    def environment(self) -> dict[str, str]:
+        """The settings as the environment variables that Horovod reads when a rank begins."""
+        optional = {
+            "HOROVOD_FUSION_THRESHOLD": self.fusion_threshold_mb and self.fusion_threshold_mb * 1024 * 1024,
+            "HOROVOD_CYCLE_TIME": self.cycle_time_ms,
+            "HOROVOD_AUTOTUNE": "1" if self.autotune else None,
+            "HOROVOD_AUTOTUNE_LOG": self.autotune_log,
+            "HOROVOD_TIMELINE": self.timeline,
+            "HOROVOD_HIERARCHICAL_ALLREDUCE": "1" if self.hierarchical_allreduce else None,
+            "HOROVOD_GLOO_TIMEOUT_SECONDS": self.gloo_timeout_s,
+            "HOROVOD_LOG_LEVEL": self.log_level,
+        }
+        return {name: str(value) for name, value in optional.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ElasticSettings:
+    """``commit_every_steps``: how many steps a rank that is lost without notice can cost at most."""
+
+    commit_every_steps: int = 10
+
+    def __post_init__(self) -> None:
+        _require(self.commit_every_steps >= 1, "commit_every_steps must be 1 or more")
+
+
+@dataclass(frozen=True)
+class BalanceSettings:
+    """Shares of the global batch in proportion to measured compute speed.
+
+    Every ``every_steps`` they move towards the speeds, at most by the share ``max_change`` of themselves.
+    """
+
+    enabled: bool = True
+    every_steps: int = 5
+    max_change: float = 0.3
+
+    def __post_init__(self) -> None:
+        _require(self.every_steps >= 1, "every_steps must be 1 or more")
+        _require(0 < self.max_change < 1, f"max_change must be between 0 and 1, not {self.max_change}")
+
+
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """Every ``every_steps`` or ``every_minutes`` (None: not by that); the last ``keep`` stay.
+
+    ``average`` of the last checkpoints make the final model (1: the last parameters as they are).
+    """
+
+    every_steps: int | None = 200
+    every_minutes: float | None = None
+    keep: int = 3
+    average: int = 1
+
+    def __post_init__(self) -> None:
+        _require(self.every_steps is None or self.every_steps >= 1, "every_steps must be 1 or more")
+        _require(self.every_minutes is None or self.every_minutes > 0, "every_minutes must be positive")
+        _require(self.keep >= 1, "keep must be 1 or more")
+        _require(1 <= self.average <= self.keep, f"average must be from 1 to keep ({self.keep}), not {self.average}")
+
+
+@dataclass(frozen=True)
+class FactSettings:
+    """Where the iteration facts go, over how many steps their medians are, and how many first steps they leave out."""
+
+    path: str = "~/facts.d"
+    window: int = 50
+    warmup_steps: int = 3
+
+    def __post_init__(self) -> None:
+        _require(self.window >= 1 and self.warmup_steps >= 0, "window must be 1 or more, warmup_steps 0 or more")
+
+
+@dataclass(frozen=True)
+class TranslateSettings:
+    """Beam search for the test split, and how sacreBLEU cuts its words (``none`` for text that is tokenised)."""
+
+    beam_size: int = 4
+    alpha: float = 0.6
+    max_length: int = 200
+    batch_size: int = 64
+    test_sentences: int | None = None
+    tokenize: Literal["13a", "none", "intl", "char"] = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        _require(self.beam_size >= 1 and self.max_length >= 1 and self.batch_size >= 1, "must be 1 or more")
+        _require(self.test_sentences is None or self.test_sentences >= 1, "test_sentences must be 1 or more")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One training. ``storage`` (a directory or s3://bucket/prefix) holds its checkpoints and results."""
+
+    stop: StopSettings
+    seed: int = 1
+    storage: str = "training"
+    cache: str = "~/.cache/centavo"
+    corpus: CorpusSettings = field(default_factory=CorpusSettings)
+    vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    batch: BatchSettings = field(default_factory=BatchSettings)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    horovod: HorovodSettings = field(default_factory=HorovodSettings)
+    elastic: ElasticSettings = field(default_factory=ElasticSettings)
+    balance: BalanceSettings = field(default_factory=BalanceSettings)
+    checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
+    facts: FactSettings = field(default_factory=FactSettings)
+    translate: TranslateSettings = field(default_factory=TranslateSettings)
+
+    def __post_init__(self) -> None:
+        limit = self.model.max_length
+        _require(
+            self.batch.max_tokens <= limit,
+            f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise it or lower the other",
+        )
+
+
+def read(path: Path) -> Settings:
+    """Read training.yml. Raises SettingsError, which names the file and the key, for whatever cannot be used."""
+    try:
+        return settings_from(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: is not YAML: {error}") from error
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def settings_from(data: object) -> Settings:
+    """Settings from plain mappings. Raises SettingsError."""
+    settings = build(Settings, data)
+    try:
+        settings.model.architecture()
+    except ValueError as error:
+        raise SettingsError(f"model: {error}") from error
+    return settings
+
+
+def fingerprint(settings: Settings) -> str:
+    """What has to be equal for a checkpoint to be continued: all that shapes the numbers, not where or how long."""
+    shaping = {
+        name: value
+        for name, value in asdict(settings).items()
+        if name in ("seed", "corpus", "vocabulary", "model", "batch", "optimizer")
+    }
+    shaping["batch"].pop("prefetch")
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
