@@ -1,0 +1,74 @@
+"""The controller in a small world: every part real but the four edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from controller.assembly import decide_settings
+from controller.cluster import LiveCluster
+from controller.config import Environment, parse_settings
+from controller.decide import decide
+from controller.domain import Decision, Fleet, Price
+from controller.loop import Optimizer
+from controller.record.events import PlainReporter
+from controller.record.journal import Journal
+from controller.record.runs import start_run, unfinished_run
+from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldClock, WorldTerraform, world_answering
+
+PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}
+SPEEDS = {"t2.medium": 300.0, "c5.large": 900.0, "c5.xlarge": 1000.0}
+SETTINGS = {
+    "aws": {"region": "us-east-1"},
+    "ssh": {"user": "u", "identity_file": "key"},
+    "fleet": {"initial": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}},
+    "limits": {"min_nodes": 3, "max_nodes": 3},
+    "controller": {"interval_s": 5, "poll_s": 2, "minimum_window": 10, "fact_max_age_s": 30, "unavailable_s": 100,
+                   "timeouts": {"boot_s": 30, "configure_s": 30, "join_s": 20, "drain_s": 20},
+                   "decide": {"minimum_steps": 10, "saving_margin": 0.0, "switching_margin": 0.0, "end_guard_share": 0.0,
+                              "switching": {"boot_s": 1, "configure_s": 1, "pause_s": 1, "drain_s": 1}}},
+    "nodes": {"network_interface": "lo", "root": "~/c", "python": "python3", "fact_path": "~/f"},
+    "training": {"config": "training.yml"},
+}
+
+
+class Controller:
+    """One controller process in a world: made anew, it knows only what the journal and the files say."""
+
+    def __init__(self, world: World, root: Path, decider: Callable[..., Decision] | None = None) -> None:
+        self.world, self.root = world, root
+        self.environment = Environment("test", root, parse_settings(SETTINGS, root / "centavo.yml"))
+        self.environment.directory.mkdir(parents=True, exist_ok=True)
+        self.clock = WorldClock(world)
+        self.prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
+        self.journal: Journal = unfinished_run(root / "runs", "test") or start_run(
+            root / "runs", environment="test", policy="cheapest-fleet", initial=self.environment.initial_fleet,
+            now=world.now)
+        self.terraform = WorldTerraform(world, self.environment.capacity_file)
+        self.ansible = WorldAnsible(world)
+        self.cluster = LiveCluster(self.environment, self.prices, self.journal, self.clock, terraform=self.terraform,
+                                   ansible=self.ansible, aws=WorldAws(world), answering=world_answering(world))
+        self.optimizer = Optimizer(self.environment, self.prices, self.cluster, self.journal, self.clock,
+                                   PlainReporter(), decider or self._decider(), self.bring_up)
+
+    def bring_up(self) -> None:
+        fleet: Fleet = self.cluster.capacity.read()
+        if fleet.size == 0:
+            self.cluster.capacity.write(self.environment.initial_fleet)
+        plan = self.terraform.plan(self.root / "apply.tfplan")
+        if plan.has_changes:
+            self.terraform.apply(plan.file)
+        self.cluster.forget()
+
+    def _decider(self) -> Callable[..., Decision]:
+        settings = partial(decide_settings, self.environment, "cheapest-fleet", {}, 0.0)
+        usable = {flavor: price for flavor, price in self.prices.items() if flavor in SPEEDS}
+        return lambda observations, prices, limits, progress, history: decide(
+            observations, usable, limits, progress, history, settings())
+
+
+def new_world(**options: Any) -> World:
+    """Three flavors, of which c5.large costs the least per token."""
+    return World(flavors=tuple(SPEEDS), speeds=SPEEDS, **options)

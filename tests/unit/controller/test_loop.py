@@ -1,0 +1,222 @@
+"""The main job from the outside: a small world, the real loop, and what is left at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.domain import Decision, Fleet, Verdict
+from controller.errors import AnsibleError, AwsError, CentavoError, StoppedError, TerraformError, TrainingFailedError
+from controller.record.journal import Stage
+from tests.unit.controller.harness import Controller, new_world
+from tests.unit.controller.world import KilledError, World
+
+Start = Callable[..., Any]
+
+
+def test_a_run_ends_on_the_cheapest_fleet_with_its_results_and_nothing_left_running(
+    world: World, controller: Start,
+) -> None:
+    one = controller()
+    report = one.optimizer.run()
+    assert report["status"] == "finished"
+    assert report["fleet"] == {"initial": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}, "final": {"c5.large": 3}}
+    assert [move["outcome"] for move in report["moves"]] == ["done"]
+    assert report["moves"][0]["pause_s"] == 3.0
+    assert report["training"]["bleu"] == 31.4
+    assert report["cost"]["saved_percent"] > 0
+    assert world.fleet() == {}
+    assert json.loads((one.journal.directory / "report.json").read_text()) == report
+
+
+def run_killed_at(world: World, controller: Start, number: int, moment: str) -> dict[str, Any] | None:
+    """Runs until the call of this number, dies there, and lets a second process carry on. None without such a call."""
+    world.kill_at = (number, moment)
+    first = controller()
+    try:
+        first.optimizer.run()
+    except KilledError:
+        first.journal.close()
+    else:
+        return None
+    world.kill_at = None
+    report: dict[str, Any] = controller().optimizer.run()
+    return report
+
+
+def calls_of_a_run(controller: Start, world: World) -> int:
+    controller().optimizer.run()
+    return len(world.calls)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_controller_killed_at_any_call_is_carried_on_to_the_same_end(moment: str, tmp_path: Path) -> None:
+    calls = calls_of_a_run(partial(Controller, probe := new_world(), tmp_path / "probe"), probe)
+    assert calls > 60
+    for number in range(calls):
+        world = new_world()
+        report = run_killed_at(world, partial(Controller, world, tmp_path / f"{number}"), number, moment)
+        assert report is not None, f"call {number} was not reached"
+        assert report["status"] == "finished", f"killed {moment} call {number}, {probe.calls[number]}"
+        assert report["fleet"]["final"] == {"c5.large": 3}, f"killed {moment} call {number}, {probe.calls[number]}"
+        assert world.fleet() == {}
+        assert all(move["outcome"] in ("done", "refused") for move in report["moves"])
+
+
+def test_a_flavor_without_capacity_is_rolled_back_remembered_and_tried_again_later(
+    world: World, controller: Start,
+) -> None:
+    world.capacity_limits["c5.large"] = 2
+    world.total_steps = 2000
+    one = controller()
+    report = one.optimizer.run()
+    first = report["moves"][0]
+    assert first["outcome"] == "rolled_back"
+    assert "insufficient capacity for c5.large" in first["outcome_reason"]
+    assert report["status"] == "finished"
+    remembered = one.journal.unavailable(one.journal.moves()[0].ended_at or 0.0)
+    assert list(remembered) == ["c5.large"]
+    again = [move.at for move in one.journal.moves()[1:] if move.target.count("c5.large") > 2]
+    assert all(at >= remembered["c5.large"][0] for at in again)
+
+
+@pytest.mark.parametrize(("what", "reason"), [
+    ("never_answers", "No answer over SSH"), ("fails_to_configure", "site.yml failed"), ("never_joins", "did not join"),
+])
+def test_a_node_that_does_not_come_to_life_costs_no_rank(
+    world: World, controller: Start, what: str, reason: str,
+) -> None:
+    world.total_steps = 300
+    one = controller(decider=grow_once(world, what))
+    report = one.optimizer.run()
+    assert [move["outcome"] for move in report["moves"]] == ["rolled_back"]
+    assert reason in report["moves"][0]["outcome_reason"]
+    assert report["status"] == "finished"
+    assert report["fleet"]["final"] == report["fleet"]["initial"]
+    move = one.journal.moves()[0]
+    assert reason in one.journal.unavailable(move.ended_at or 0.0)["c5.large"][1]
+
+
+def grow_once(world: World, what: str) -> Callable[..., Decision]:
+    """Decides once for three c5.large, and spoils the new ones in the way that is named."""
+    def decide(observations: Any, prices: Any, limits: Any, progress: Any, history: Any) -> Decision:
+        now = observations[-1]
+        target = Fleet({"c5.large": 3})
+        if history.moves or len(now.facts) < now.fleet.size:
+            return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
+        if what == "never_joins":
+            world.never_joins = {f"i-{number:04}" for number in range(4, 7)}
+        else:
+            getattr(world, what).add("c5.large")
+        return Decision(now.at, "test", Verdict.MOVE, now.fleet, target, "cheaper")
+    return decide
+
+
+@pytest.mark.parametrize("call", ["plan", "apply", "site.yml", "hosts.yml", "instances", "protection"])
+@pytest.mark.parametrize("skip", range(4))
+def test_an_edge_that_fails_once_anywhere_in_a_move_neither_loses_a_rank_nor_ends_the_run(
+    world: World, controller: Start, call: str, skip: int,
+) -> None:
+    one = controller()
+    errors = {"plan": TerraformError, "apply": TerraformError, "instances": AwsError, "protection": AwsError}
+    spoil_after_start(world, call, skip, errors.get(call, AnsibleError)("it failed", "try again"))
+    report = one.optimizer.run()
+    assert report["status"] == "finished"
+    assert world.fleet() == {}
+    assert all(move["outcome"] in ("done", "rolled_back", "refused") for move in report["moves"])
+
+
+def spoil_after_start(world: World, call: str, skip: int, error: CentavoError) -> None:
+    """Lets the call of this name fail once, `skip` calls of it after the training has begun."""
+    original, left = world.call, [skip]
+
+    def spoiled(name: str, effect: Any, seconds: float = 0.0) -> Any:
+        if name == call and world.step > 0 and not world.outcome:
+            if left[0] == 0:
+                world.failures.setdefault(call, []).append(error)
+            left[0] -= 1
+        return original(name, effect, seconds)
+    world.call = spoiled  # type: ignore[method-assign]
+
+
+def test_a_lost_node_is_replaced_prepared_and_let_in(world: World, controller: Start) -> None:
+    one = controller(decider=stay_and(lambda: world.lose("i-0001") if world.step > 100 and world.nodes[0].instance_id
+                                      == "i-0001" else None))
+    report = one.optimizer.run()
+    assert report["status"] == "finished"
+    sizes = [len(observation.facts) for observation in one.journal.observations()]
+    assert sizes[-2] == 3
+    assert {f.instance_id for o in one.journal.observations() for f in o.facts} == {
+        "i-0001", "i-0002", "i-0003", "i-0004"}
+
+
+def stay_and(act: Callable[[], None]) -> Callable[..., Decision]:
+    """Decides for nothing, and does something to the world meanwhile."""
+    def decide(observations: Any, *_: Any) -> Decision:
+        act()
+        now = observations[-1]
+        return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
+    return decide
+
+
+def test_a_capacity_file_changed_by_a_person_is_left_alone(world: World, controller: Start) -> None:
+    one = controller()
+    foreign = json.dumps({"capacity": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 2}})
+    original = one.optimizer._decide
+
+    def decide(*arguments: Any) -> Decision:
+        one.environment.capacity_file.write_text(foreign)
+        return original(*arguments)
+    one.optimizer._decide = decide
+    report = one.optimizer.run()
+    assert report["status"] == "finished"
+    assert report["moves"] == []
+    assert any("was changed by someone else" in event["message"] for event in one.journal.events())
+
+
+def test_a_failed_training_is_an_error_and_its_workers_are_given_back(world: World, controller: Start) -> None:
+    def fail() -> None:
+        world.outcome = "failed" if world.step > 50 else None
+    one = controller(decider=stay_and(fail))
+    with pytest.raises(TrainingFailedError, match="The training failed"):
+        one.optimizer.run()
+    assert world.fleet() == {}
+    assert one.journal.stage() is Stage.ENDED
+
+
+def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, controller: Start) -> None:
+    one = controller()
+    one.terraform.extra_changes = []
+    original = one.optimizer._decide
+
+    def decide(*arguments: Any) -> Decision:
+        one.terraform.extra_changes = [] if arguments[-1].moves else [
+            {"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": {"actions": ["delete"]}}]
+        return original(*arguments)
+    one.optimizer._decide = decide
+    report = one.optimizer.run()
+    assert report["moves"][0]["outcome"] == "refused"
+    assert "aws_s3_bucket.this would be destroyed" in report["moves"][0]["outcome_reason"]
+    assert report["status"] == "finished"
+
+
+def test_a_stopped_controller_leaves_the_fleet_and_a_second_one_carries_on(world: World, controller: Start) -> None:
+    one = controller()
+
+    def stop(seconds: float) -> None:
+        world.advance(seconds)
+        if world.step > 100:
+            raise StoppedError("Stopped.")
+    one.clock.sleep = stop
+    with pytest.raises(StoppedError):
+        one.optimizer.run()
+    assert world.fleet() != {}
+    assert json.loads((one.journal.directory / "report.json").read_text())["status"] == "running"
+    two = controller()
+    assert two.journal.info().run == one.journal.info().run
+    assert two.optimizer.run()["status"] == "finished"
