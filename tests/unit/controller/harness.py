@@ -20,15 +20,16 @@ from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldCloc
 
 PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}
 SPEEDS = {"t2.medium": 300.0, "c5.large": 900.0, "c5.xlarge": 1000.0}
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "aws": {"region": "us-east-1"},
     "ssh": {"user": "u", "identity_file": "key"},
     "fleet": {"initial": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}},
     "limits": {"min_nodes": 3, "max_nodes": 3},
     "controller": {"interval_s": 5, "poll_s": 2, "minimum_window": 10, "fact_max_age_s": 30, "unavailable_s": 100,
                    "timeouts": {"boot_s": 30, "configure_s": 30, "join_s": 20, "drain_s": 20},
-                   "decide": {"minimum_steps": 10, "saving_margin": 0.0, "switching_margin": 0.0, "end_guard_share": 0.0,
-                              "switching": {"boot_s": 1, "configure_s": 1, "pause_s": 1, "drain_s": 1}}},
+                   "decide": {"minimum_steps": 10, "saving_margin": 0.0, "switching_margin": 0.0,
+                              "end_guard_share": 0.0, "switching": {
+                                  "boot_s": 1, "configure_s": 1, "pause_s": 1, "drain_s": 1}}},
     "nodes": {"network_interface": "lo", "root": "~/c", "python": "python3", "fact_path": "~/f"},
     "training": {"config": "training.yml"},
 }

@@ -1,7 +1,7 @@
 """A small world behind the controller's four edges: EC2, Terraform, Ansible and SSH, and a training that goes on.
 
-Its clock moves only when the controller waits or acts, so that hours pass in milliseconds. It can fail or be "killed" at
-any call, and it refuses what must never happen: an instance that ends while it takes part in the training.
+Its clock moves only when the controller waits or acts, so that hours pass in milliseconds. It can fail or be "killed"
+at any call, and it refuses what must never happen: an instance that ends while it takes part in the training.
 """
 
 from __future__ import annotations
