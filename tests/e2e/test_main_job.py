@@ -1,0 +1,129 @@
+"""The whole job on localcloud: real Terraform, SSH, Ansible, Horovod, MXNet and training, with small numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from sandbox import Sandbox, make_sandbox, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+
+INITIAL = {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def phases(sandbox: Sandbox) -> list[str]:
+    """The phase of every move in the latest run's journal."""
+    journal = sandbox.root / "runs" / "latest" / "journal.sqlite"
+    if not journal.is_file():
+        return []
+    with sqlite3.connect(f"file:{journal}?mode=ro", uri=True) as connection:
+        try:
+            return [phase for (phase,) in connection.execute("SELECT phase FROM moves ORDER BY move_id")]
+        except sqlite3.OperationalError:
+            return []
+
+
+def assert_trained_without_loss(sandbox: Sandbox, steps: int) -> None:
+    report = sandbox.report
+    scores = json.loads((sandbox.root / "runs" / "latest" / "results" / "scores.json").read_text())
+    assert report["status"] == "finished"
+    assert report["training"]["steps"] == steps
+    assert report["training"]["steps_lost"] == 0
+    assert scores["replicas_identical"] is True
+    assert len(set(scores["parameters_sha256"].values())) == 1
+    assert len(scores["parameters_sha256"]) == sum(INITIAL.values())
+    assert (sandbox.root / "runs" / "latest" / "results" / "model.params").stat().st_size > 0
+
+
+def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_path: Path, stack: ExitStack) -> None:
+    sandbox = make_sandbox(
+        tmp_path / "centavo",
+        stack,
+        initial=INITIAL,
+        steps=500,
+        speeds={"t2.medium": 0.08, "c5.large": 0.30, "c5.xlarge": 0.30},
+    )
+    applied = sandbox.centavo("apply")
+    assert applied.returncode == 0
+    assert sandbox.running_workers() == INITIAL
+    assert sandbox.centavo("plan").returncode == 0, "a second plan right after an apply shows a change"
+    assert sandbox.centavo("configure").returncode == 0
+    assert "changed=0" in sandbox.centavo("configure").stdout
+
+    assert sandbox.centavo("optimize").returncode == 0
+
+    assert_trained_without_loss(sandbox, steps=500)
+    report = sandbox.report
+    assert report["fleet"]["initial"] == INITIAL
+    assert {f: n for f, n in report["fleet"]["final"].items() if n} == {"c5.large": 3}
+    assert [move["outcome"] for move in report["moves"]] == ["done"]
+    assert report["moves"][0]["pause_s"] > 0
+    assert report["cost"]["usd_per_million_tokens"]["final"] < report["cost"]["usd_per_million_tokens"]["initial"]
+    assert sandbox.running_workers() == {}
+
+    assert sandbox.centavo("destroy").returncode == 0
+    assert sandbox.localcloud("down").returncode == 0
+    assert sandbox.processes() == []
+
+
+def test_a_controller_killed_in_the_middle_of_a_move_carries_on(tmp_path: Path, stack: ExitStack) -> None:
+    sandbox = make_sandbox(
+        tmp_path / "centavo",
+        stack,
+        initial=INITIAL,
+        steps=900,
+        speeds={"t2.medium": 0.30, "c5.large": 0.12, "c5.xlarge": 0.20},
+    )
+    first = sandbox.start("optimize", "--policy", "price-time")
+    try:
+        wait_until(lambda: "joining" in phases(sandbox) or first.poll() is not None, 400, "a move that is joining")
+    finally:
+        if first.poll() is None:
+            os.killpg(first.pid, signal.SIGKILL)
+        output, _ = first.communicate(timeout=60)
+    print(output)
+    assert first.returncode == -signal.SIGKILL
+    assert phases(sandbox) == ["joining"]
+
+    assert sandbox.centavo("optimize", "--policy", "price-time").returncode == 0
+
+    assert_trained_without_loss(sandbox, steps=900)
+    report = sandbox.report
+    assert {f: n for f, n in report["fleet"]["final"].items() if n} == {"t2.medium": 3}
+    assert [move["outcome"] for move in report["moves"]] == ["done", "done"]
+
+
+def test_an_environment_that_does_not_exist_is_named_with_those_that_do(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "controller",
+            "--root",
+            str(Path(__file__).resolve().parents[2]),
+            "--env",
+            "moon",
+            "status",
+        ],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "moon" in done.stderr and "local" in done.stderr
+    assert "Traceback" not in done.stderr
