@@ -299,6 +299,10 @@ class Decision:
     """Expected on the remaining work, the cost of switching taken off."""
     switching_usd: float | None = None
     is_probe: bool = False
+    scaling: tuple[FleetEstimate, ...] = ()
+    """The target's flavors at other world sizes: what more nodes would gain."""
+    bad_nodes: tuple[str, ...] = ()
+    """Instances far slower than their flavor: of a flavor that shrinks, these should be drained first."""
 
 
 class MovePhase(str, Enum):
@@ -337,6 +341,8 @@ class Move:
     pause_s: float | None = None
     """How long the training stood still for the move, joins and leaves added up."""
     steps_lost: int | None = None
+    is_probe: bool = False
+    """Whether it was made to measure flavors, as its decision says."""
 
 
 @dataclass(frozen=True)
