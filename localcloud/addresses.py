@@ -12,7 +12,7 @@ RESERVED_AT_START = 4  # network, router, DNS and one more: AWS keeps them
 
 
 class Addresses:
-    """Hands out addresses in turn. moto reuses freed ones at once and frees some twice, so that two instances get one."""
+    """Hands out addresses in turn. moto reuses freed ones at once and frees some twice, so that two may get one."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}

@@ -24,7 +24,7 @@ log = logging.getLogger("localcloud.api")
 
 
 class Api:
-    """A WSGI application. `lock` guards the models of EC2 and Auto Scaling; `tick` is called after each change to them."""
+    """A WSGI application. `lock` guards the models of EC2 and Auto Scaling; `tick` follows each change to them."""
 
     def __init__(
         self,

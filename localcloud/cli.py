@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--state-dir", type=Path, default=DEFAULT_STATE_DIR, metavar="DIR", help="logs and homes (default: %(default)s)"
     )
-    up = commands.add_parser("up", parents=[common], help="start it, unless it is up already, and wait until it answers")
-    up.add_argument("--config", type=Path, metavar="FILE", help=f"configuration (default: {DEFAULT_CONFIG} if it exists)")
+    up = commands.add_parser("up", parents=[common], help="start it, unless it is up, and wait until it answers")
+    up.add_argument("--config", type=Path, metavar="FILE", help=f"settings (default: {DEFAULT_CONFIG} if it exists)")
     up.add_argument("--foreground", action="store_true", help="stay in the foreground, log to standard error")
     up.set_defaults(run=_up)
     status = commands.add_parser("status", parents=[common], help="show its instances and groups")
@@ -118,7 +118,7 @@ def _check_host_ports(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, state: StateDir) -> int:
-    from localcloud.daemon import configure_logging, run  # imports moto, which takes seconds
+    from localcloud.daemon import configure_logging, run  # noqa: PLC0415 - imports moto, which takes seconds
 
     configure_logging()
     try:
@@ -201,7 +201,8 @@ def _status(options: argparse.Namespace, state: StateDir) -> int:
     try:
         document = _ask(running.settings)
     except OSError as error:
-        return _fail(EXIT_FAILED, f"process {running.pid} lives, but {running.settings.endpoint} does not answer: {error}")
+        endpoint = running.settings.endpoint
+        return _fail(EXIT_FAILED, f"process {running.pid} lives, but {endpoint} does not answer: {error}")
     if options.json:
         print(json.dumps({"running": True, "pid": running.pid, **document}, indent=2))
     else:
@@ -230,7 +231,7 @@ def _print_status(running: Running, document: dict[str, Any]) -> None:
         return
     widths = [max(len(row[index]) for row in [columns, *rows]) for index in range(len(columns))]
     for row in [columns, *rows]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 # down

@@ -98,7 +98,7 @@ class Control:
 
     def _set_capacity(self, wanted: dict[str, Any]) -> dict[str, Any]:
         for flavor, limit in wanted.items():
-            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= MAX_NODES):
+            if limit is not None and (type(limit) is not int or not 0 <= limit <= MAX_NODES):
                 raise ControlError(f"the capacity of {flavor} must be a whole number from 0 up, or null, not {limit!r}")
         for flavor, limit in wanted.items():
             if limit is None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import signal
 import sys
 import threading
 from typing import Any
 
+from localcloud.hosts_link import HostsLink
 from localcloud.ports import check_free
 from localcloud.processes import STATE_MARKER, end_marked
+from localcloud.region import Region
+from localcloud.server import make_api_server
 from localcloud.settings import API_ADDRESS, Settings
 from localcloud.spec import HostReport
 from localcloud.state import StateDir
@@ -43,11 +45,6 @@ class Daemon:
     """The API's server, the clock and the line to the hosts, in one process."""
 
     def __init__(self, settings: Settings, state: StateDir) -> None:
-        # moto reads its environment when it is imported, and takes a second or two to import: the client does without.
-        os.environ.setdefault("MOTO_PORT", str(settings.port))
-        from localcloud.hosts_link import HostsLink
-        from localcloud.region import Region
-
         self.lock = threading.RLock()
         self.ended = threading.Event()
         self.woken = threading.Event()
@@ -58,8 +55,6 @@ class Daemon:
 
     def serve(self) -> None:
         """Block until the end; raises RuntimeError when it came unasked."""
-        from localcloud.server import make_api_server
-
         server = make_api_server(API_ADDRESS, self.settings.port, self.region.application)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)

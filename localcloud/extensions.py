@@ -21,6 +21,7 @@ from moto.ec2.models.subnets import Subnet
 from moto.ec2.responses import EC2Response
 
 from localcloud.addresses import Addresses
+from localcloud.corrections import replace
 from localcloud.launch import run_instances
 from localcloud.machines import Machines
 from localcloud.placement import PlacementGroups
@@ -46,26 +47,9 @@ def extend_instances(machines: Machines) -> None:
     def reboot(instance: Instance) -> None:
         machines.reboot(instance)
 
-    _replace(EC2Backend, "run_instances", launch)
+    replace(EC2Backend, "run_instances", launch)
     for name, function in {"terminate": terminate, "stop": stop, "start": start, "reboot": reboot}.items():
-        _replace(Instance, name, function)
-    _hide_interfaces_of_the_terminated()
-
-
-def _hide_interfaces_of_the_terminated() -> None:
-    """An instance without interfaces has no addresses; moto's properties would fail."""
-
-    def of_first_interface(name: str) -> property:
-        return property(lambda instance: getattr(instance.nics[0], name) if 0 in instance.nics else None)
-
-    dns_name = Instance.private_dns_name.fget  # type: ignore[attr-defined]
-    for name in ("private_ip", "private_ip_address"):
-        _replace(Instance, name, of_first_interface("private_ip_address"))
-    for name in ("public_ip", "public_ip_address"):
-        _replace(Instance, name, of_first_interface("public_ip"))
-    _replace(Instance, "private_dns_name", property(lambda instance: dns_name(instance) if instance.nics else ""))
-    # It gives the addresses of a collected instance back once more, when another one may have them.
-    _replace(Instance, "__del__", lambda instance: None)
+        replace(Instance, name, function)
 
 
 def extend_addresses() -> None:
@@ -83,8 +67,8 @@ def extend_addresses() -> None:
             private_ip_address = addresses.next_in(ec2, known) if known else private_ip_address
         return create(ec2, subnet, private_ip_address, *args, **options)
 
-    _replace(Subnet, "get_available_subnet_ip", available)
-    _replace(EC2Backend, "create_network_interface", create_with_address)
+    replace(Subnet, "get_available_subnet_ip", available)
+    replace(EC2Backend, "create_network_interface", create_with_address)
 
 
 def extend_scaling(scaling: Scaling) -> None:
@@ -120,12 +104,12 @@ def extend_scaling(scaling: Scaling) -> None:
         scaling.delete_group(response._get_param("AutoScalingGroupName"), force)
         return EmptyResult()
 
-    _replace(FakeAutoScalingGroup, "set_desired_capacity", set_desired_capacity)
-    _replace(AutoScalingBackend, "set_instance_protection", set_instance_protection)
-    _replace(AutoScalingBackend, "notify_terminate_instances", lambda backend, instance_ids: None)
-    _replace(AutoScalingResponse, "describe_scaling_activities", describe_scaling_activities)
-    _replace(AutoScalingResponse, "terminate_instance_in_auto_scaling_group", terminate_in_group)
-    _replace(AutoScalingResponse, "delete_auto_scaling_group", delete_group)
+    replace(FakeAutoScalingGroup, "set_desired_capacity", set_desired_capacity)
+    replace(AutoScalingBackend, "set_instance_protection", set_instance_protection)
+    replace(AutoScalingBackend, "notify_terminate_instances", lambda backend, instance_ids: None)
+    replace(AutoScalingResponse, "describe_scaling_activities", describe_scaling_activities)
+    replace(AutoScalingResponse, "terminate_instance_in_auto_scaling_group", terminate_in_group)
+    replace(AutoScalingResponse, "delete_auto_scaling_group", delete_group)
 
 
 def extend_placement(groups: PlacementGroups) -> None:
@@ -154,7 +138,7 @@ def extend_placement(groups: PlacementGroups) -> None:
         return EmptyResult()
 
     for action in (create_placement_group, describe_placement_groups, delete_placement_group):
-        _replace(EC2Response, action.__name__, action)
+        replace(EC2Response, action.__name__, action)
 
 
 def extend_spot_prices(prices: SpotPrices) -> None:
@@ -172,29 +156,7 @@ def extend_spot_prices(prices: SpotPrices) -> None:
         )
         return ActionResult({"SpotPriceHistory": history, "NextToken": ""})
 
-    _replace(EC2Response, "describe_spot_price_history", describe_spot_price_history)
-
-
-def extend_credits() -> None:
-    """DescribeInstanceCreditSpecifications that ends: moto 5.1 says at every page that there is a next one."""
-
-    def describe_instance_credit_specifications(response: EC2Response) -> ActionResult:
-        instances = response.ec2_backend.describe_instance_credit_specifications(response._get_param("InstanceIds", []))
-        return ActionResult(
-            {
-                "InstanceCreditSpecifications": [
-                    {"InstanceId": instance.id, "CpuCredits": _default_credits(instance.instance_type)}
-                    for instance in instances
-                    if instance.instance_type.startswith("t")
-                ]
-            }
-        )
-
-    _replace(EC2Response, "describe_instance_credit_specifications", describe_instance_credit_specifications)
-
-
-def _default_credits(flavor: str) -> str:
-    return "standard" if flavor.startswith("t2.") else "unlimited"
+    replace(EC2Response, "describe_spot_price_history", describe_spot_price_history)
 
 
 def extend_console(instances_dir: Path) -> None:
@@ -207,7 +169,7 @@ def extend_console(instances_dir: Path) -> None:
         encoded = base64.b64encode(text.encode()).decode()
         return ActionResult({"InstanceId": instance_id, "Output": encoded, "Timestamp": datetime.now(timezone.utc)})
 
-    _replace(EC2Response, "get_console_output", get_console_output)
+    replace(EC2Response, "get_console_output", get_console_output)
 
 
 def console_of(instance_dir: Path) -> str:
@@ -223,7 +185,3 @@ def _moment(value: Any) -> datetime | None:
     if isinstance(value, str):
         return datetime.fromisoformat(value.replace("Z", "+00:00"))
     return value if isinstance(value, datetime) else None
-
-
-def _replace(owner: type, name: str, value: object) -> None:
-    setattr(owner, name, value)

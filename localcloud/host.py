@@ -20,7 +20,7 @@ from localcloud.spec import BOOTING, FAILED, GONE, READY, STOPPING, HostReport, 
 LOGIN_TIMEOUT_S = 30
 PROCESS_LIMIT_S = 10.0
 FIRST_BOOT_MARK = "booted"
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}  # noqa: S105 - moto checks none
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ END_LIMIT_S = 20.0
 
 
 class HostsLink:
-    """A child process with all hosts. `heard` is called in a thread of its own, `died` when the process ended unasked."""
+    """A child process with all hosts. A thread calls `heard` for each report, `died` if the process ended unasked."""
 
     def __init__(
         self, settings: Settings, state_dir: Path, heard: Callable[[HostReport], None], died: Callable[[int], None]

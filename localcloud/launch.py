@@ -106,6 +106,9 @@ def _complete(
     for nic in instance.nics.values():
         # EC2 deletes the interfaces that it made for an instance with it; moto would leave them, and their addresses.
         nic.delete_on_termination = nic.id not in given
+    if not instance.security_groups and instance.nics:
+        # Groups that were named for the interface are the instance's too; moto keeps them apart.
+        instance.security_groups = list(instance.nics[0]._group_set)
     group = template.get("Placement", {}).get("GroupName")
     if group:
         instance._placement.group_name = group

@@ -15,7 +15,7 @@ from aiohttp import web
 from localcloud.spec import HostSpec
 
 TTL_HEADER = "X-aws-ec2-metadata-token-ttl-seconds"
-TOKEN_HEADER = "X-aws-ec2-metadata-token"  # noqa: S105 - the name of a header
+TOKEN_HEADER = "X-aws-ec2-metadata-token"
 MAX_TTL_S = 21_600
 ROLE_CREDENTIALS_LAST = timedelta(hours=6)
 
@@ -65,7 +65,7 @@ class MetadataService:
     async def _get(self, request: web.Request) -> web.Response:
         token = request.headers.get(TOKEN_HEADER)
         if token is None and self.spec.tokens_required:
-            raise web.HTTPUnauthorized(text=f"this instance wants IMDSv2: PUT /latest/api/token, then send {TOKEN_HEADER}")
+            raise web.HTTPUnauthorized(text=f"IMDSv2 is required: PUT /latest/api/token, then send {TOKEN_HEADER}")
         if token is not None and self._tokens.get(token, 0.0) <= time.monotonic():
             raise web.HTTPUnauthorized(text="the token is unknown or has expired")
         answer = find(document_tree(self.spec), request.match_info["path"])

@@ -17,7 +17,7 @@ STRATEGIES = ("cluster", "spread", "partition")
 
 
 @dataclass
-class PlacementGroup(TaggedEC2Resource):  # type: ignore[misc]
+class PlacementGroup(TaggedEC2Resource):
     """A placement group; its tags are kept where moto keeps all tags."""
 
     ec2_backend: EC2Backend
@@ -29,7 +29,12 @@ class PlacementGroup(TaggedEC2Resource):  # type: ignore[misc]
 
     def get_filter_value(self, filter_name: str, method_name: str | None = None) -> Any:
         """The value that a filter of DescribePlacementGroups compares with."""
-        own = {"group-name": self.name, "strategy": self.strategy, "state": "available", "spread-level": self.spread_level}
+        own = {
+            "group-name": self.name,
+            "strategy": self.strategy,
+            "state": "available",
+            "spread-level": self.spread_level,
+        }
         if filter_name in own:
             return own[filter_name]
         return super().get_filter_value(filter_name, "DescribePlacementGroups")

@@ -1,6 +1,6 @@
 """The price list service, which moto lacks: DescribeServices, GetAttributeValues and GetProducts for AmazonEC2.
 
-Prices come from a YAML file with one flavor per line, `c5.large: 0.085`, US dollars per hour of an on-demand Linux instance.
+Prices come from a YAML file with one flavor per line, `c5.large: 0.085`: US dollars per hour, on demand, Linux.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_prices(path: Path | None) -> dict[str, float]:
         raise ValueError(f"{path} must hold one `flavor: price` per line")
     for flavor, price in document.items():
         if isinstance(price, bool) or not isinstance(price, (int, float)) or price <= 0:
-            raise ValueError(f"{path}: the price of {flavor} must be a positive number of dollars per hour, not {price!r}")
+            raise ValueError(f"{path}: the price of {flavor} must be positive dollars per hour, not {price!r}")
     return {str(flavor): float(price) for flavor, price in document.items()}
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from moto.autoscaling.models import autoscaling_backends
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ec2.models import ec2_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
 from localcloud import extensions
 from localcloud.api import Api
 from localcloud.control import Control
+from localcloud.corrections import correct_moto
 from localcloud.machines import Machines
 from localcloud.placement import PlacementGroups
 from localcloud.pricing import PriceList, read_prices
@@ -40,12 +41,12 @@ class Region:
         self.machines = Machines(settings, ec2)
         self.scaling = Scaling(groups, self.machines, settings.scaling_retry_s)
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
+        correct_moto()
         extensions.extend_instances(self.machines)
         extensions.extend_addresses()
         extensions.extend_scaling(self.scaling)
         extensions.extend_placement(PlacementGroups(ec2, self.machines))
         extensions.extend_spot_prices(spot)
-        extensions.extend_credits()
         extensions.extend_console(instances_dir)
         self.application = Api(
             DomainDispatcherApplication(create_backend_app),

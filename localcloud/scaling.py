@@ -1,7 +1,7 @@
 """Auto Scaling: groups that work towards their desired capacity, and tell in their activities how that went.
 
-moto launches and terminates inside the API call, knows no failure and keeps no activities. Here a call only says what is
-wanted; `Scaling.tick` compares that with what is there, as the real service does.
+moto launches and terminates inside the API call, knows no failure and keeps no activities. Here a call only says what
+is wanted; `Scaling.tick` compares that with what is there, as the real service does.
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ class Scaling:
             raise EC2ClientError("InsufficientInstanceCapacity", no_capacity(flavor, zone))
         reservation = run_instances(
             self.machines, group.ec2_backend, group.image_id, 1, group.user_data, group.security_groups,
-            tags={"instance": self._tags(group)}, launch_template=_template_of(group), launch_config=group.launch_config,
-            instance_type=flavor, is_instance_type_default=False, subnet_id=self._subnet(group),
+            tags={"instance": self._tags(group)}, instance_type=flavor, is_instance_type_default=False,
+            launch_template=_template_of(group), launch_config=group.launch_config, subnet_id=self._subnet(group),
             associate_public_ip=None, **({} if group.vpc_zone_identifier else {"placement": zone}),
         )  # fmt: skip
         instance: Any = reservation.instances[0]

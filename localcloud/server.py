@@ -16,7 +16,7 @@ class _Handler(WSGIRequestHandler):
         if str(code).startswith("5"):
             log.warning("%s answered %s", self.path, code)
 
-    def log_error(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+    def log_error(self, format: str, *args: Any) -> None:
         log.warning(format, *args)
 
 

@@ -13,7 +13,7 @@ import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import asyncssh
 
@@ -107,7 +107,7 @@ class _Terminal:
         self.write(b"\x04")
 
 
-async def _until_end(process: ServerProcess, child: Process, outputs: asyncio.Future[object]) -> None:
+async def _until_end(process: ServerProcess, child: Process, outputs: asyncio.Future[Any]) -> None:
     """Wait for the command's end and pass its status on, or for the channel's, and end the command."""
     closed = asyncio.create_task(process.wait_closed())
     ended = asyncio.create_task(_end_of(child, outputs))
@@ -121,8 +121,8 @@ async def _until_end(process: ServerProcess, child: Process, outputs: asyncio.Fu
         task.cancel()
 
 
-async def _end_of(child: Process, outputs: asyncio.Future[object]) -> int:
-    # As sshd does, a session lasts until its output is closed: a reader that waits for the exit alone would lose the tail.
+async def _end_of(child: Process, outputs: asyncio.Future[Any]) -> int:
+    # As sshd does, a session lasts until its output is closed: to wait for the exit alone would lose the tail.
     await outputs
     return await child.wait()
 

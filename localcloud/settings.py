@@ -54,7 +54,7 @@ class Settings(BaseModel):
         except ValueError as error:
             raise ValueError(f"not an IPv4 network: {error}") from None
         if not network.subnet_of(LOOPBACK) or network.prefixlen < 9:
-            raise ValueError(f"must be a slice of {LOOPBACK}, /9 or smaller, so that its addresses work on this machine")
+            raise ValueError(f"must be a slice of {LOOPBACK}, /9 or smaller: those addresses work on this machine")
         return value
 
     @field_validator("prices", mode="before")

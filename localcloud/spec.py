@@ -1,4 +1,4 @@
-"""What the API side tells the hosts side about an instance, and what it hears back: plain values that travel as JSON."""
+"""What the API side tells the hosts side about an instance, and what it hears back: values that travel as JSON."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from localcloud.settings import Settings
@@ -53,7 +53,7 @@ class StateDir:
         """This process is the daemon now."""
         started = start_time(os.getpid())
         assert started is not None
-        document = asdict(Running(os.getpid(), started, settings)) | {"settings": json.loads(settings.model_dump_json())}
+        document = {"pid": os.getpid(), "started": started, "settings": json.loads(settings.model_dump_json())}
         temporary = self._record.with_suffix(".new")
         temporary.write_text(json.dumps(document))
         temporary.replace(self._record)

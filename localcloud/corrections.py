@@ -1,0 +1,107 @@
+"""Answers of moto 5.1 that differ from EC2's so that Terraform's AWS provider (5.100) trips over them, put right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface
+from moto.ec2.models.instances import Instance
+from moto.ec2.models.launch_templates import LaunchTemplate
+from moto.ec2.models.security_groups import SecurityGroupRule
+from moto.ec2.responses import EC2Response
+
+
+def correct_moto() -> None:
+    """Apply all corrections. Once per process."""
+    _hide_interfaces_of_the_terminated()
+    _leave_out_empty_associations()
+    _end_the_pages_of_credit_specifications()
+    _keep_the_tags_of_launch_templates_apart()
+    _keep_the_descriptions_of_security_group_rules()
+
+
+def replace(owner: type, name: str, value: object) -> None:
+    """Set an attribute of one of moto's classes."""
+    setattr(owner, name, value)
+
+
+def _hide_interfaces_of_the_terminated() -> None:
+    """An instance without interfaces has no addresses; moto's properties would fail."""
+
+    def of_first_interface(name: str) -> property:
+        return property(lambda instance: getattr(instance.nics[0], name) if 0 in instance.nics else None)
+
+    dns_name = Instance.private_dns_name.fget  # type: ignore[attr-defined]
+    for name in ("private_ip", "private_ip_address"):
+        replace(Instance, name, of_first_interface("private_ip_address"))
+    for name in ("public_ip", "public_ip_address"):
+        replace(Instance, name, of_first_interface("public_ip"))
+    replace(Instance, "private_dns_name", property(lambda instance: dns_name(instance) if instance.nics else ""))
+    # It gives the addresses of a collected instance back once more, when another one may have them.
+    replace(Instance, "__del__", lambda instance: None)
+
+
+def _leave_out_empty_associations() -> None:
+    """The provider reads an empty association as a public address, and replaces the instance to be rid of it."""
+    association = NetworkInterface.association.fget  # type: ignore[attr-defined]
+    replace(NetworkInterface, "association", property(lambda interface: association(interface) or None))
+
+
+def _end_the_pages_of_credit_specifications() -> None:
+    """moto says at every page that there is a next one, and the provider asks for ever."""
+
+    def describe_instance_credit_specifications(response: EC2Response) -> ActionResult:
+        instances = response.ec2_backend.describe_instance_credit_specifications(response._get_param("InstanceIds", []))
+        burstable = [instance for instance in instances if instance.instance_type.startswith("t")]
+        return ActionResult(
+            {
+                "InstanceCreditSpecifications": [
+                    {"InstanceId": instance.id, "CpuCredits": _default_credits(instance.instance_type)}
+                    for instance in burstable
+                ]
+            }
+        )
+
+    replace(EC2Response, "describe_instance_credit_specifications", describe_instance_credit_specifications)
+
+
+def _default_credits(flavor: str) -> str:
+    return "standard" if flavor.startswith("t2.") else "unlimited"
+
+
+def _keep_the_tags_of_launch_templates_apart() -> None:
+    """A template's own tags are not among what it launches, and change with CreateTags."""
+    create = EC2Backend.create_launch_template
+
+    def create_launch_template(
+        ec2: EC2Backend, name: str, description: str, data: dict[str, Any], tags: dict[str, Any]
+    ) -> LaunchTemplate:
+        kept = [entry for entry in data.get("TagSpecifications", []) if entry["ResourceType"] != "launch-template"]
+        own = {key: value for key, value in data.items() if key != "TagSpecifications"}
+        return create(ec2, name, description, {**own, "TagSpecifications": kept} if kept else own, tags)
+
+    def ignore(template: LaunchTemplate, value: object) -> None:
+        """moto keeps a copy from the creation; the tags are looked up instead."""
+
+    replace(EC2Backend, "create_launch_template", create_launch_template)
+    replace(LaunchTemplate, "tags", property(LaunchTemplate.get_tags, ignore))
+
+
+def _keep_the_descriptions_of_security_group_rules() -> None:
+    """moto keeps the description of a rule with a CIDR only; one with a group or a prefix list has one too."""
+
+    create = SecurityGroupRule.__init__
+
+    def create_with_description(rule: SecurityGroupRule, *args: Any, **options: Any) -> None:
+        create(rule, *args, **options)
+        prefixes = options.get("prefix_list_id") or (args[7] if len(args) > 7 else None) or {}
+        rule.prefix_list_description = prefixes.get("Description")  # type: ignore[attr-defined]
+
+    def description(rule: Any) -> str | None:
+        found: str | None = rule.ip_range.get("Description") or rule.source_group.get("Description")
+        return found or getattr(rule, "prefix_list_description", None)
+
+    replace(SecurityGroupRule, "__init__", create_with_description)
+    replace(SecurityGroupRule, "description", property(description))
