@@ -1,0 +1,64 @@
+terraform {
+  required_version = ">= 1.10.0, < 2.0.0"
+
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "5.100.0"
+    }
+  }
+
+  backend "local" {}
+}
+
+# Where the API is, and with which credentials, comes from the process environment (AWS_ENDPOINT_URL and the like).
+provider "aws" {
+  region            = "us-east-1"
+  max_retries       = var.max_retries
+  s3_use_path_style = true
+
+  skip_metadata_api_check     = true
+  skip_credentials_validation = true
+}
+
+module "centavo" {
+  source = "../.."
+
+  cluster  = "centavo-local"
+  capacity = var.capacity
+
+  flavors = {
+    "t2.medium"  = { max_nodes = 12 }
+    "t2.large"   = { max_nodes = 12 }
+    "t2.xlarge"  = { max_nodes = 12 }
+    "c5.large"   = { max_nodes = 12 }
+    "c5.xlarge"  = { max_nodes = 12 }
+    "c5.2xlarge" = { max_nodes = 12 }
+  }
+
+  head = { instance_type = "t3.micro" }
+
+  # Addresses of this machine: every host of the local cloud listens on its instance's private address.
+  vpc_cidr           = "127.20.0.0/16"
+  availability_zones = ["us-east-1a"]
+  training_zone      = "us-east-1a"
+  nat_gateways       = 0
+  ssh_port           = 2222
+
+  # An image that the local cloud offers; its hosts run on this machine's own system.
+  image = {
+    owner = "099720109477"
+    name  = "ubuntu/images/hvm-ssd/ubuntu-xenial-16.04-amd64-server-20170721"
+  }
+  fact_path       = "~/facts.d"
+  ssh_public_key  = var.ssh_public_key
+  customer_key    = false
+  flow_logs       = false
+  check_quotas    = false
+  destroy_results = true
+
+  # moto 5.1 never reports the lifecycle rules as the provider waits for them (getmoto/moto issues 9708 and 9729).
+  keep_deleted_days = null
+
+  tags = { Project = "centavo" }
+}

@@ -1,0 +1,95 @@
+locals {
+  roles = toset(["head", "worker"])
+}
+
+resource "aws_key_pair" "this" {
+  key_name   = var.name
+  public_key = var.ssh_public_key
+
+  tags = merge(var.tags, { Name = var.name })
+}
+
+data "aws_iam_policy_document" "assume" {
+  statement {
+    actions = ["sts:AssumeRole"]
+
+    principals {
+      type        = "Service"
+      identifiers = ["ec2.amazonaws.com"]
+    }
+  }
+}
+
+resource "aws_iam_role" "this" {
+  for_each = local.roles
+
+  name               = "${var.name}-${each.key}"
+  description        = "What the ${each.key} of ${var.name} may do"
+  assume_role_policy = data.aws_iam_policy_document.assume.json
+
+  tags = merge(var.tags, { Name = "${var.name}-${each.key}" })
+}
+
+resource "aws_iam_instance_profile" "this" {
+  for_each = local.roles
+
+  name = "${var.name}-${each.key}"
+  role = aws_iam_role.this[each.key].name
+
+  tags = merge(var.tags, { Name = "${var.name}-${each.key}" })
+}
+
+data "aws_iam_policy_document" "bucket" {
+  statement {
+    sid       = "ListCheckpointsAndResults"
+    actions   = ["s3:ListBucket", "s3:ListBucketMultipartUploads"]
+    resources = [var.bucket_arn]
+  }
+
+  # Deleting a checkpoint hides it: versioning keeps it, and deleting versions is not allowed here.
+  statement {
+    sid       = "ReadAndWriteCheckpointsAndResults"
+    actions   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
+    resources = ["${var.bucket_arn}/*"]
+  }
+
+  dynamic "statement" {
+    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
+
+    content {
+      sid       = "UseTheBucketsKey"
+      actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+      resources = [statement.value]
+    }
+  }
+}
+
+resource "aws_iam_role_policy" "bucket" {
+  for_each = local.roles
+
+  name   = "bucket"
+  role   = aws_iam_role.this[each.key].id
+  policy = data.aws_iam_policy_document.bucket.json
+}
+
+# The head alone is reached from outside, through Systems Manager; workers are reached through the head. Of AWS's own
+# policy for this (AmazonSSMManagedInstanceCore) the sessions alone are taken: it also reads every parameter of the account.
+data "aws_iam_policy_document" "session" {
+  statement {
+    sid = "AnswerSessions"
+    actions = [
+      "ssm:UpdateInstanceInformation",
+      "ssmmessages:CreateControlChannel",
+      "ssmmessages:CreateDataChannel",
+      "ssmmessages:OpenControlChannel",
+      "ssmmessages:OpenDataChannel",
+    ]
+    resources = ["*"] # these actions take no resource
+  }
+}
+
+resource "aws_iam_role_policy" "session" {
+  name   = "session"
+  role   = aws_iam_role.this["head"].id
+  policy = data.aws_iam_policy_document.session.json
+}

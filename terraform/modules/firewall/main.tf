@@ -1,0 +1,127 @@
+locals {
+  # Horovod's launcher, its notification services and gloo's connections listen on ports that the kernel gives them.
+  unprivileged = { from = 1024, to = 65535 }
+
+  # Package indexes, the AWS APIs and Systems Manager; apt mirrors speak plain HTTP and sign their packages.
+  outbound_ports = { http = 80, https = 443 }
+}
+
+resource "aws_security_group" "head" {
+  name        = "${var.name}-head"
+  description = "Head of ${var.name}: Horovod launcher and way in to the workers"
+  vpc_id      = var.vpc_id
+
+  tags = merge(var.tags, { Name = "${var.name}-head" })
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "aws_security_group" "worker" {
+  name        = "${var.name}-worker"
+  description = "Workers of ${var.name}: Horovod ranks"
+  vpc_id      = var.vpc_id
+
+  tags = merge(var.tags, { Name = "${var.name}-worker" })
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "aws_vpc_security_group_ingress_rule" "head_ssh" {
+  for_each = toset(var.ssh_from)
+
+  security_group_id = aws_security_group.head.id
+  description       = "SSH to the head from a named range"
+  ip_protocol       = "tcp"
+  from_port         = var.ssh_port
+  to_port           = var.ssh_port
+  cidr_ipv4         = each.value
+
+  tags = merge(var.tags, { Name = "${var.name}-head-ssh" })
+}
+
+resource "aws_vpc_security_group_ingress_rule" "head_from_worker" {
+  security_group_id            = aws_security_group.head.id
+  description                  = "Horovod rendezvous from the workers"
+  ip_protocol                  = "tcp"
+  from_port                    = local.unprivileged.from
+  to_port                      = local.unprivileged.to
+  referenced_security_group_id = aws_security_group.worker.id
+
+  tags = merge(var.tags, { Name = "${var.name}-rendezvous" })
+}
+
+resource "aws_vpc_security_group_ingress_rule" "worker_ssh" {
+  security_group_id            = aws_security_group.worker.id
+  description                  = "SSH from the head alone"
+  ip_protocol                  = "tcp"
+  from_port                    = var.ssh_port
+  to_port                      = var.ssh_port
+  referenced_security_group_id = aws_security_group.head.id
+
+  tags = merge(var.tags, { Name = "${var.name}-worker-ssh" })
+}
+
+resource "aws_vpc_security_group_ingress_rule" "worker_from_head" {
+  security_group_id            = aws_security_group.worker.id
+  description                  = "Horovod notifications from the head"
+  ip_protocol                  = "tcp"
+  from_port                    = local.unprivileged.from
+  to_port                      = local.unprivileged.to
+  referenced_security_group_id = aws_security_group.head.id
+
+  tags = merge(var.tags, { Name = "${var.name}-notify" })
+}
+
+resource "aws_vpc_security_group_ingress_rule" "worker_from_worker" {
+  security_group_id            = aws_security_group.worker.id
+  description                  = "Allreduce between workers"
+  ip_protocol                  = "tcp"
+  from_port                    = local.unprivileged.from
+  to_port                      = local.unprivileged.to
+  referenced_security_group_id = aws_security_group.worker.id
+
+  tags = merge(var.tags, { Name = "${var.name}-allreduce" })
+}
+
+resource "aws_vpc_security_group_egress_rule" "inside" {
+  for_each = { head = aws_security_group.head.id, worker = aws_security_group.worker.id }
+
+  security_group_id = each.value
+  description       = "To the other nodes of the cluster"
+  ip_protocol       = "tcp"
+  from_port         = 0
+  to_port           = 65535
+  cidr_ipv4         = var.vpc_cidr
+
+  tags = merge(var.tags, { Name = "${var.name}-${each.key}-inside" })
+}
+
+resource "aws_vpc_security_group_egress_rule" "head_outside" {
+  for_each = local.outbound_ports
+
+  security_group_id = aws_security_group.head.id
+  description       = "Packages and AWS APIs by ${each.key}"
+  ip_protocol       = "tcp"
+  from_port         = each.value
+  to_port           = each.value
+  cidr_ipv4         = "0.0.0.0/0"
+
+  tags = merge(var.tags, { Name = "${var.name}-head-${each.key}" })
+}
+
+resource "aws_vpc_security_group_egress_rule" "worker_outside" {
+  for_each = local.outbound_ports
+
+  security_group_id = aws_security_group.worker.id
+  description       = "Packages and AWS APIs by ${each.key}"
+  ip_protocol       = "tcp"
+  from_port         = each.value
+  to_port           = each.value
+  cidr_ipv4         = "0.0.0.0/0"
+
+  tags = merge(var.tags, { Name = "${var.name}-worker-${each.key}" })
+}

@@ -1,0 +1,29 @@
+output "autoscaling_group" {
+  description = "Name of the Auto Scaling group."
+  value       = aws_autoscaling_group.this.name
+}
+
+output "launch_template_id" {
+  description = "ID of the launch template."
+  value       = aws_launch_template.this.id
+}
+
+output "market" {
+  description = "How the nodes are bought: on-demand or spot."
+  value       = var.market
+}
+
+output "max_nodes" {
+  description = "Most nodes that the group may ever hold."
+  value       = var.max_nodes
+}
+
+output "vcpus" {
+  description = "Virtual processors of a node."
+  value       = data.aws_ec2_instance_type.this.default_vcpus
+}
+
+output "memory_bytes" {
+  description = "Memory of a node, bytes."
+  value       = data.aws_ec2_instance_type.this.memory_size * 1024 * 1024
+}

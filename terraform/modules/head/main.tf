@@ -1,0 +1,51 @@
+locals {
+  name = "${var.cluster}-head"
+
+  tags = merge(var.tags, {
+    Name              = local.name
+    "centavo:cluster" = var.cluster
+    "centavo:role"    = "head"
+    "centavo:flavor"  = var.instance_type
+  })
+}
+
+data "aws_ec2_instance_type" "this" {
+  instance_type = var.instance_type
+}
+
+resource "aws_instance" "this" {
+  ami                         = var.image.id
+  instance_type               = var.instance_type
+  subnet_id                   = var.subnet_id
+  vpc_security_group_ids      = [var.security_group_id]
+  associate_public_ip_address = var.public
+  key_name                    = var.key_name
+  iam_instance_profile        = var.instance_profile
+  user_data_base64            = var.user_data_base64
+  monitoring                  = var.detailed_monitoring
+  ebs_optimized               = data.aws_ec2_instance_type.this.ebs_optimized_support != "unsupported"
+
+  metadata_options {
+    http_endpoint               = "enabled"
+    http_tokens                 = "required"
+    http_put_response_hop_limit = 1
+    instance_metadata_tags      = "enabled"
+  }
+
+  root_block_device {
+    volume_type           = "gp3"
+    volume_size           = var.volume_gb
+    encrypted             = true
+    delete_on_termination = true
+    tags                  = local.tags
+  }
+
+  tags = local.tags
+
+  lifecycle {
+    precondition {
+      condition     = contains(data.aws_ec2_instance_type.this.supported_architectures, var.image.architecture)
+      error_message = "The head's type ${var.instance_type} cannot run the image, which is made for ${var.image.architecture}. Name another type in head, or an image for its architecture."
+    }
+  }
+}

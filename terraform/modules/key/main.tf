@@ -1,0 +1,49 @@
+data "aws_caller_identity" "this" {}
+
+data "aws_partition" "this" {}
+
+data "aws_iam_policy_document" "this" {
+  # The account rules its key through IAM; without this statement a key can lock everybody out.
+  # A key policy speaks of its own key, which it can only call "*".
+  statement {
+    sid       = "AccountAdministersByIam"
+    actions   = ["kms:*"]
+    resources = ["*"]
+
+    principals {
+      type        = "AWS"
+      identifiers = ["arn:${data.aws_partition.this.partition}:iam::${data.aws_caller_identity.this.account_id}:root"]
+    }
+  }
+
+  statement {
+    sid       = "LogsEncryptThisClustersGroups"
+    actions   = ["kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:ReEncryptTo", "kms:GenerateDataKey", "kms:DescribeKey"]
+    resources = ["*"]
+
+    principals {
+      type        = "Service"
+      identifiers = ["logs.${var.region}.amazonaws.com"]
+    }
+
+    condition {
+      test     = "ArnLike"
+      variable = "kms:EncryptionContext:aws:logs:arn"
+      values   = ["arn:${data.aws_partition.this.partition}:logs:${var.region}:${data.aws_caller_identity.this.account_id}:log-group:/centavo/${var.name}/*"]
+    }
+  }
+}
+
+resource "aws_kms_key" "this" {
+  description             = "Bucket and logs of ${var.name}"
+  enable_key_rotation     = true
+  deletion_window_in_days = 7
+  policy                  = data.aws_iam_policy_document.this.json
+
+  tags = merge(var.tags, { Name = var.name })
+}
+
+resource "aws_kms_alias" "this" {
+  name          = "alias/${var.name}"
+  target_key_id = aws_kms_key.this.key_id
+}

@@ -1,0 +1,38 @@
+output "cluster" {
+  description = "Name of the cluster, the value of the tag centavo:cluster."
+  value       = var.cluster
+}
+
+output "region" {
+  description = "Region of everything."
+  value       = data.aws_region.this.name
+}
+
+output "flavors" {
+  description = "What the controller needs to know of each flavor: its group, launch template, market, most nodes, vCPUs and memory."
+  value = {
+    for flavor, group in module.flavor : flavor => {
+      autoscaling_group  = group.autoscaling_group
+      launch_template_id = group.launch_template_id
+      market             = group.market
+      max_nodes          = group.max_nodes
+      vcpus              = group.vcpus
+      memory_bytes       = group.memory_bytes
+    }
+  }
+}
+
+output "head" {
+  description = "The head: its instance, addresses (public_ip is null where it has none) and type."
+  value = {
+    instance_id   = module.head.instance_id
+    private_ip    = module.head.private_ip
+    public_ip     = module.head.public_ip
+    instance_type = module.head.instance_type
+  }
+}
+
+output "bucket" {
+  description = "Name of the S3 bucket for checkpoints and results."
+  value       = module.storage.bucket
+}
