@@ -50,8 +50,13 @@ class GuardVerdict:
     @property
     def missing(self) -> tuple[Danger, ...]:
         """What is still to be acknowledged, each once."""
+        return tuple(danger for danger in self.found if danger not in self.acknowledged)
+
+    @property
+    def found(self) -> tuple[Danger, ...]:
+        """Every kind of danger in the plan, each once."""
         found = {finding.danger for finding in self.findings}
-        return tuple(danger for danger in Danger if danger in found and danger not in self.acknowledged)
+        return tuple(danger for danger in Danger if danger in found)
 
     @property
     def options(self) -> str:

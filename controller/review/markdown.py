@@ -115,12 +115,9 @@ class _View:
         summary = self.summary
         unpriced = f"{words.NO_PRICE} for {', '.join(summary.unpriced)}"
         return [
-            ("**Dollars per million tokens**", *_sides(summary.usd_per_million_tokens, words.usd, words.usd)),
-            ("**Time to finish**", *_sides(summary.time_to_finish_s, words.duration, words.duration)),
-            (
-                "Dollars per hour, head included",
-                *_sides(summary.usd_per_hour, lambda v: words.usd(v, unpriced), words.usd),
-            ),
+            ("**Dollars per million tokens**", *sides(summary.usd_per_million_tokens, words.usd)),
+            ("**Time to finish**", *sides(summary.time_to_finish_s, words.duration)),
+            ("Dollars per hour, head included", *sides(summary.usd_per_hour, words.usd, unpriced)),
         ]
 
     @property
@@ -169,16 +166,18 @@ def _counts(counts: dict[Action, int]) -> str:
     return ", ".join(f"{number:,} {NOUNS[action]}" for action, number in counts.items())
 
 
-def _sides(
-    quantity: Quantity, show: Callable[[float | None], str], difference: Callable[[float | None], str]
+def sides(
+    quantity: Quantity, show: Callable[[float | None], str], unknown: str = words.NOT_MEASURED
 ) -> tuple[str, str, str]:
+    """Before, after and difference in words."""
+    before, after = (unknown if value is None else show(value) for value in (quantity.before, quantity.after))
     change = quantity.difference
     if change is None:
-        return show(quantity.before), show(quantity.after), "unknown"
+        return before, after, "unknown"
     if round(change, 9) == 0:
-        return show(quantity.before), show(quantity.after), "none"
+        return before, after, "none"
     share = f" ({words.percent(quantity.share)})" if quantity.share is not None else ""
-    return show(quantity.before), show(quantity.after), words.signed(difference(abs(change)), change) + share
+    return before, after, words.signed(show(abs(change)), change) + share
 
 
 @cache

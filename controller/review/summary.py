@@ -21,6 +21,8 @@ class Evidence:
     """The run that the measurements are of."""
     step: int | None = None
     total_steps: int | None = None
+    has_ended: bool = False
+    """The run is over: times and costs are those of a whole training like it."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,191 @@
+"""The commands of the review: `review` (also called `plan`), `apply --plan`, and `propose`.
+
+Exit codes of `review`, for a pipeline: 0 nothing changes, 2 something changes, 3 refused by the guard, 1 an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from controller.assembly import Workshop, decide_settings, take_up_terraform_rc
+from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.edges.terraform import Terraform
+from controller.errors import CentavoError, GuardError, StoppedError
+from controller.plan import Plan, parse_plan
+from controller.review.evidence import read_evidence
+from controller.review.guard import Danger
+from controller.review.markdown import render
+from controller.review.sealed import MAX_AGE_S, PlanStore, Seal, SealedPlan, StateId, check_seal, file_sha256
+from controller.review.summary import Evidence, Summary, summarize
+from controller.review.table import print_review
+
+NO_CHANGE, CHANGES, REFUSED = 0, 2, 3
+Command = Callable[[Workshop, argparse.Namespace], int]
+
+
+class ReviewError(CentavoError):
+    """A review that could not be made; its exit code is the one that pipelines take for an error."""
+
+    exit_code = 1
+
+
+def add_review(commands: Any) -> None:
+    """Adds `review`, and `plan` as another name of it."""
+    purpose = "what would change and what it costs (exit code 0: nothing, 2: something, 3: refused by the guard)"
+    added = commands.add_parser("review", aliases=["plan"], help=purpose, description=f"review: {purpose}.")
+    added.add_argument(
+        "--acknowledge",
+        action="append",
+        default=[],
+        choices=[danger.value for danger in Danger],
+        help="say that this dangerous change is meant; may be given more than once",
+    )
+    added.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the review for a pull request there as well"
+    )
+    added.set_defaults(command=review)
+
+
+def add_apply_options(parser: argparse.ArgumentParser) -> None:
+    """Adds to `apply` what makes it take a reviewed plan."""
+    parser.add_argument(
+        "--plan", metavar="DIGEST", help="apply exactly this reviewed plan (its digest, file or `latest`)"
+    )
+    parser.add_argument(
+        "--max-plan-age",
+        type=float,
+        metavar="HOURS",
+        default=MAX_AGE_S / SECONDS_PER_HOUR,
+        help="refuse a reviewed plan that is older (default: %(default)g)",
+    )
+
+
+def review(workshop: Workshop, options: argparse.Namespace) -> int:
+    """Plans, shows what the plan comes to, and keeps it sealed for `apply --plan`."""
+    try:
+        return _review(workshop, options)
+    except (GuardError, StoppedError):
+        raise
+    except CentavoError as error:
+        raise ReviewError(error.what, error.next_step) from error
+
+
+def _review(workshop: Workshop, options: argparse.Namespace) -> int:
+    environment = workshop.environment
+    terraform = _ready(workshop)
+    file = environment.state_directory / f"review-{os.getpid()}.tfplan"
+    try:
+        terraform.plan(file)
+        file.chmod(0o600)
+        plan = parse_plan(terraform.show(file))
+        summary = summarize_plan(workshop, plan, frozenset(map(Danger, options.acknowledge)))
+        sealed = _seal(workshop, terraform, file, summary)
+    finally:
+        file.unlink(missing_ok=True)
+    if options.markdown:
+        options.markdown.parent.mkdir(parents=True, exist_ok=True)
+        options.markdown.write_text(sealed.review_file.read_text(encoding="utf-8"), encoding="utf-8")
+    print_review(summary, Console())
+    print(f"For a pull request: {options.markdown or sealed.review_file}")
+    if plan.is_empty:
+        return NO_CHANGE
+    if summary.verdict.is_refused:
+        return REFUSED
+    print(f"To apply exactly this: centavo apply --plan {sealed.seal.name}")
+    return CHANGES
+
+
+def apply_reviewed(workshop: Workshop, options: argparse.Namespace) -> int:
+    """Applies the reviewed plan that is named, or refuses with what to do instead."""
+    store = plan_store(workshop)
+    sealed = store.find(options.plan)
+    terraform = _ready(workshop)
+    now = workshop.clock.now()
+    check_seal(
+        sealed,
+        state=_state_id(terraform),
+        capacity_sha256=_capacity_sha256(workshop),
+        now=now,
+        max_age_s=options.max_plan_age * SECONDS_PER_HOUR,
+    )
+    plan = parse_plan(terraform.show(sealed.plan_file))
+    acknowledged = frozenset(map(Danger, sealed.seal.acknowledged))
+    refuse_dangers(summarize_plan(workshop, plan, acknowledged))
+    if plan.is_empty:
+        print("Nothing to do: the reviewed plan changes nothing.")
+        return 0
+    terraform.apply(sealed.plan_file)
+    store.mark_applied(sealed, now)
+    print(f"Applied {sealed.seal.name}, exactly as it was reviewed.")
+    return 0
+
+
+def refuse_dangers(summary: Summary) -> None:
+    """Raises GuardError when a person's plan does something dangerous that nobody has acknowledged."""
+    if not summary.verdict.is_refused:
+        return
+    missing = summary.verdict.missing
+    lines = [f"  {f.danger.value}: {f.address} {f.reason}" for f in summary.verdict.findings if f.danger in missing]
+    raise GuardError(
+        "The plan does what has to be acknowledged first, so it was not applied:\n" + "\n".join(lines),
+        f"If it is meant: `centavo review {summary.verdict.options}`, then apply that plan.",
+    )
+
+
+def summarize_plan(workshop: Workshop, plan: Plan, acknowledged: frozenset[Danger] = frozenset()) -> Summary:
+    """What a plan comes to in this environment, on the evidence of its newest run."""
+    environment = workshop.environment
+    limits = environment.limits()
+    evidence = _evidence(workshop, plan) if not plan.is_empty or plan.fleet_after.size else Evidence()
+    return summarize(environment.name, plan, workshop.prices, evidence, limits.max_usd_per_hour, acknowledged)
+
+
+def _evidence(workshop: Workshop, plan: Plan) -> Evidence:
+    environment, prices = workshop.environment, workshop.prices
+    head = plan.head_type(after=True) or plan.head_type(after=False)
+    head_usd_per_hour = prices[head].usd_per_hour if head in prices else 0.0
+    settings = decide_settings(environment, environment.settings.controller.policy, {}, head_usd_per_hour)
+    fleets: tuple[Fleet, Fleet] = (plan.fleet_before, plan.fleet_after)
+    return read_evidence(environment.runs_directory, environment.name, fleets, prices, environment.limits(), settings)
+
+
+def plan_store(workshop: Workshop) -> PlanStore:
+    """Where this environment's reviewed plans are kept."""
+    return PlanStore(workshop.environment.state_directory / "plans")
+
+
+def _ready(workshop: Workshop) -> Terraform:
+    terraform = workshop.terraform()
+    terraform.init()
+    take_up_terraform_rc(workshop.environment)
+    return terraform
+
+
+def _seal(workshop: Workshop, terraform: Terraform, file: Path, summary: Summary) -> SealedPlan:
+    seal = Seal(
+        environment=workshop.environment.name,
+        plan_sha256=file_sha256(file),
+        fingerprint=summary.plan.fingerprint,
+        state=_state_id(terraform),
+        capacity_sha256=_capacity_sha256(workshop),
+        created_at=workshop.clock.now(),
+        acknowledged=tuple(sorted(danger.value for danger in summary.verdict.acknowledged)),
+        missing=tuple(danger.value for danger in summary.verdict.missing),
+    )
+    return plan_store(workshop).seal(file, seal, render(summary))
+
+
+def _state_id(terraform: Terraform) -> StateId:
+    lineage, serial = terraform.state_id()
+    return StateId(lineage, serial)
+
+
+def _capacity_sha256(workshop: Workshop) -> str | None:
+    file = workshop.environment.capacity_file
+    return file_sha256(file) if file.is_file() else None

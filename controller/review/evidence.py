@@ -1,0 +1,73 @@
+"""What the latest run tells about the fleets of a plan, by the same model that the controller decides with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from controller.decide.settings import DecideSettings
+from controller.decide.situation import assess
+from controller.domain import Fleet, History, Limits, Observation, Price, Progress
+from controller.observe.progress import read_progress
+from controller.record.journal import Journal, Stage
+from controller.record.runs import latest_run
+from controller.review.summary import Evidence
+
+HISTORY_LENGTH = 2000
+"""Observations that are looked back on, as the controller does."""
+
+
+def read_evidence(
+    runs: Path,
+    environment: str,
+    fleets: Iterable[Fleet],
+    prices: Mapping[str, Price],
+    limits: Limits,
+    settings: DecideSettings,
+) -> Evidence:
+    """The evidence of the environment's newest run; empty when there is no such run, or nothing was measured in it."""
+    journal = latest_run(runs)
+    if journal is None:
+        return Evidence()
+    try:
+        if journal.info().environment != environment:
+            return Evidence()
+        return evidence_of(journal, fleets, prices, limits, settings)
+    finally:
+        journal.close()
+
+
+def evidence_of(
+    journal: Journal,
+    fleets: Iterable[Fleet],
+    prices: Mapping[str, Price],
+    limits: Limits,
+    settings: DecideSettings,
+) -> Evidence:
+    """The evidence of one run. Of a run that has ended, times and costs are those of a whole training like it."""
+    observations = journal.observations(last=HISTORY_LENGTH)
+    progress = last_progress(observations, journal.info().started_at)
+    if progress is None:
+        return Evidence()
+    situation = assess(observations, prices, limits, progress, History(), settings)
+    model = situation.model()
+    has_ended = journal.stage() in (Stage.ENDING, Stage.ENDED)
+    steps = progress.total_steps if has_ended else progress.remaining_steps
+    return Evidence(
+        flavors={estimate.flavor: estimate for estimate in situation.flavor_estimates()},
+        fleets={fleet: model.estimate(fleet, steps) for fleet in fleets} if model else {},
+        run=journal.info().run,
+        step=progress.step,
+        total_steps=progress.total_steps,
+        has_ended=has_ended,
+    )
+
+
+def last_progress(observations: Sequence[Observation], started_at: float) -> Progress | None:
+    """How far the training was when a rank last said so."""
+    for observation in reversed(observations):
+        progress = read_progress(observation, started_at)
+        if progress is not None and progress.step:
+            return replace(progress, at=observation.at)
+    return None
