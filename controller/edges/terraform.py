@@ -116,6 +116,15 @@ class Terraform:
             raise self._error("apply", out, err, "What it had changed by then stays and is in its state; "
                               "`centavo plan` shows what is missing.")
 
+    def state_id(self) -> tuple[str, int]:
+        """Lineage and serial of the state as it is now: they tell whether anything was applied since. An environment
+        that was never applied has no lineage yet."""
+        code, out, err = self._run("state pull")
+        if code:
+            raise self._error("state pull", out, err, "Is the backend that holds the state within reach?")
+        state: Mapping[str, Any] = json.loads(out) if out.strip() else {}
+        return str(state.get("lineage", "")), int(state.get("serial", 0))
+
     def outputs(self) -> Outputs | None:
         """What exists; None before the first apply and after a destroy. Starts no provider, so it is cheap."""
         code, out, err = self._run("output", json=IsFlagged)
@@ -135,7 +144,7 @@ class Terraform:
     def _log(self, command: str, text: str) -> None:
         self._log_file.parent.mkdir(parents=True, exist_ok=True)
         with self._log_file.open("a", encoding="utf-8") as log:
-            if command not in ("show", "output"):
+            if command not in ("show", "output", "state pull"):
                 log.write(f"$ terraform {command}   ({self._directory}, process {os.getpid()})\n{text}\n")
 
     def _error(self, command: str, out: str, err: str, next_step: str) -> TerraformError:
