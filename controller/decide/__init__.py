@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from controller.decide.explain import render_explanation
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
 from controller.decide.settings import Batches, DecideSettings, Objective, SwitchingAssumptions, Truth
 from controller.decide.situation import assess
@@ -21,6 +22,7 @@ __all__ = [
     "Truth",
     "UnknownPolicyError",
     "decide",
+    "render_explanation",
 ]
 
 

@@ -68,7 +68,7 @@ class DecideSettings:
     """Facts over fewer steps than this are not trusted yet."""
     minimum_steps: int = 20
     """A flavor counts as measured from this many steps on."""
-    saving_margin: float = 0.03
+    saving_margin: float = 0.01
     """A move must save this share of what the remaining work costs, beyond the cost of switching."""
     switching_margin: float = 0.5
     """A saving must exceed the cost of switching by this share of it."""
@@ -88,6 +88,10 @@ class DecideSettings:
     """How many steps a probe is expected to need before its flavor is measured."""
     hints_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
     """Guesses of speeds, for flavors never measured; better than the guess from the number of vCPUs."""
+    measure_timeout_s: float = 900.0
+    """How long to wait for the facts of nodes that run before they are reckoned with as a guess."""
+    runners_up: int = 5
+    """How many other fleets a decision lists for comparison."""
     price_max_age_s: float | None = None
     """Prices fetched longer ago than this are stale; None: prices do not age."""
     max_usd_per_node_hour: float = 500.0

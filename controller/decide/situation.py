@@ -157,6 +157,7 @@ class Situation:
             saving_usd=saving_usd,
             switching_usd=switching_usd,
             is_probe=is_probe,
+            bad_nodes=tuple(node for speed in self.speeds.values() for node in speed.bad_nodes),
         )
 
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from controller.decide.model import FleetModel
+from controller.decide.settings import Objective
 from controller.decide.situation import Situation
 from controller.domain import Fleet
+
+
+def _last_change_at(situation: Situation) -> float:
+    """When the fleet last changed, or the first thing that is known."""
+    moves = situation.history.moves
+    if moves:
+        return moves[-1].at if moves[-1].ended_at is None else moves[-1].ended_at
+    return situation.observations[0].at if situation.observations else situation.now
 
 
 def busy_reason(situation: Situation) -> str | None:
@@ -15,11 +24,30 @@ def busy_reason(situation: Situation) -> str | None:
     last = moves[-1]
     if not last.phase.is_final:
         return f"move {last.move_id} to {last.target} is under way ({last.phase.value})"
-    ended_at = last.at if last.ended_at is None else last.ended_at
-    left_s = ended_at + situation.settings.cooldown_s - situation.now
+    left_s = _last_change_at(situation) + situation.settings.cooldown_s - situation.now
     if left_s > 0:
         return f"the cool-down after move {last.move_id} lasts another {left_s:.0f} s"
     return None
+
+
+def _unmeasured_present(situation: Situation) -> list[str]:
+    return sorted(f for f in situation.current.present if f not in situation.measured)
+
+
+def waiting_reason(situation: Situation) -> str | None:
+    """Which flavors that run have not been measured yet; None once they have had their time."""
+    if not situation.current.size:
+        return "no worker runs, so nothing can be measured"
+    missing = _unmeasured_present(situation)
+    waited_s = situation.now - _last_change_at(situation)
+    if missing and (waited_s < situation.settings.measure_timeout_s or not situation.measured):
+        return f"waiting for enough facts of {', '.join(missing)}"
+    return None
+
+
+def silent_flavors(situation: Situation) -> list[str]:
+    """Flavors that run and have not reported in their time: they must not win by a guess."""
+    return _unmeasured_present(situation)
 
 
 def ending_reason(situation: Situation, model: FleetModel) -> str | None:
@@ -41,13 +69,13 @@ def ending_reason(situation: Situation, model: FleetModel) -> str | None:
 
 
 def overlap_reason(situation: Situation, model: FleetModel, target: Fleet) -> str | None:
-    """Why the evidence is too thin: the two costs per token are not far enough apart for their intervals."""
-    current_cost, target_cost = model.usd_per_token(situation.current), model.usd_per_token(target)
-    se = model.log_cost_difference_se(situation.current, target)
-    saving = 1 - target_cost / current_cost
-    if saving <= situation.settings.confidence_z * se:
-        return (
-            f"{target} looks {saving:.1%} cheaper per token, which is within the uncertainty of what was measured"
-            f" ({situation.settings.confidence_z * se:.1%})"
-        )
-    return None
+    """Why the evidence is too thin: the two fleets are not far enough apart for the intervals of their speeds."""
+    current, settings = situation.current, situation.settings
+    if settings.objective is Objective.TIME:
+        gain, word = 1 - model.step_time_s(target) / model.step_time_s(current), "faster"
+    else:
+        gain, word = 1 - model.usd_per_token(target) / model.usd_per_token(current), "cheaper per token"
+    doubt = settings.confidence_z * model.log_cost_difference_se(current, target)
+    if gain > doubt:
+        return None
+    return f"{target} looks {gain:.1%} {word}, which is within the uncertainty of what was measured ({doubt:.1%})"

@@ -1,0 +1,139 @@
+"""Why a decision came out as it did: what was compared, in tables with units."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.table import Table
+
+from controller.decide.bounds import Bounds
+from controller.decide.search import best_fleet
+from controller.decide.weighing import Outlook
+from controller.domain import Decision, Fleet, FleetEstimate
+
+SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
+
+
+def runners_up(outlook: Outlook) -> list[Fleet]:
+    """The best fleet of each single flavor, best first: what people compare with."""
+    wanted = outlook.situation.settings.runners_up
+    if not wanted:
+        return []
+    found = []
+    for flavor, cap in outlook.bounds.caps.items():
+        own = Bounds({flavor: cap}, outlook.bounds.min_nodes, outlook.bounds.max_nodes, outlook.bounds.max_usd_per_hour)
+        best = best_fleet(outlook.model, own, outlook.situation.settings.objective)
+        if best is not None:
+            found.append(best)
+    found.sort(key=lambda best: best.usd_per_step)
+    return [best.fleet for best in found[:wanted]]
+
+
+def scaling(outlook: Outlook, fleet: Fleet) -> tuple[FleetEstimate, ...]:
+    """The fleet's main flavor at other world sizes (Amdahl: communication is what does not get faster)."""
+    if not outlook.situation.settings.runners_up or not fleet.size:
+        return ()
+    main = max(fleet.present, key=lambda flavor: (fleet.count(flavor), flavor))
+    sizes = sorted({size for size in SCALES if size <= 4 * fleet.size} | {fleet.size})
+    return tuple(outlook.model.estimate(Fleet({main: size}), outlook.remaining_steps) for size in sizes)
+
+
+def _number(value: float | None, form: str) -> str:
+    return "?" if value is None else format(value, form)
+
+
+def flavor_table(decision: Decision) -> Table:
+    """What is known of each flavor."""
+    table = Table("flavor", title="flavors")
+    for heading in ("$/h", "tokens/s", "95% interval", "compute ms/step", "$/M tokens", "steps"):
+        table.add_column(heading, justify="right")
+    table.add_column("note", overflow="fold")
+    for flavor in sorted(
+        decision.flavors, key=lambda f: (f.usd_per_million_tokens is None, f.usd_per_million_tokens or 0)
+    ):
+        interval = "?"
+        if flavor.tokens_per_s_low is not None and flavor.tokens_per_s_high is not None:
+            interval = f"{flavor.tokens_per_s_low:,.0f} - {flavor.tokens_per_s_high:,.0f}"
+        compute_ms = None if flavor.compute_time_s is None else 1e3 * flavor.compute_time_s
+        table.add_row(
+            flavor.flavor,
+            _number(flavor.usd_per_hour, ".4f"),
+            _number(flavor.tokens_per_s, ",.0f"),
+            interval,
+            _number(compute_ms, ".1f"),
+            _number(flavor.usd_per_million_tokens, ".5f"),
+            str(flavor.observations),
+            flavor.note or "",
+        )
+    return table
+
+
+def fleet_table(decision: Decision) -> Table:
+    """The fleets that were compared."""
+    table = Table("fleet", title="fleets")
+    for heading in ("ms/step", "tokens/s", "$/h", "$/M tokens", "remaining h", "remaining $"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for estimate in decision.fleets:
+        marks = ["now"] * (estimate.fleet == decision.current) + ["chosen"] * (estimate.fleet == decision.target)
+        table.add_row(*_fleet_row(estimate), ", ".join(marks))
+    return table
+
+
+def _fleet_row(estimate: FleetEstimate) -> list[str]:
+    step_ms = None if estimate.step_time_s is None else 1e3 * estimate.step_time_s
+    remaining_h = None if estimate.remaining_s is None else estimate.remaining_s / 3600
+    return [
+        str(estimate.fleet),
+        _number(step_ms, ".1f"),
+        _number(estimate.tokens_per_s, ",.0f"),
+        _number(estimate.usd_per_hour, ".4f"),
+        _number(estimate.usd_per_million_tokens, ".5f"),
+        _number(remaining_h, ".3f"),
+        _number(estimate.remaining_usd, ".4f"),
+    ]
+
+
+def scaling_table(decision: Decision) -> Table:
+    """What the training would gain from more nodes, and where it stops being worth it."""
+    table = Table("nodes", title="scaling")
+    for heading in ("ms/step", "speed-up", "efficiency", "$/M tokens", "a node more gains"):
+        table.add_column(heading, justify="right")
+    rows = [row for row in decision.scaling if row.step_time_s is not None and row.usd_per_million_tokens is not None]
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        assert row.step_time_s is not None and rows[0].step_time_s is not None
+        per_first = rows[0].step_time_s * rows[0].fleet.size
+        gain = "?"
+        if following is not None and following.step_time_s is not None:
+            gained = 1 - (following.step_time_s / row.step_time_s)
+            gain = f"{gained / (following.fleet.size - row.fleet.size):.1%} time"
+        table.add_row(
+            str(row.fleet),
+            f"{1e3 * row.step_time_s:.1f}",
+            f"{per_first / row.step_time_s / 1:.2f} x",
+            f"{per_first / row.step_time_s / row.fleet.size:.0%}",
+            _number(row.usd_per_million_tokens, ".5f"),
+            gain,
+        )
+    return table
+
+
+def render_explanation(decision: Decision, width: int = 120) -> str:
+    """The whole explanation as text: verdict, reason, and the tables."""
+    console = Console(file=io.StringIO(), width=width, record=False, color_system=None)
+    console.print(f"{decision.verdict.value.upper()}  (policy {decision.policy})  {decision.reason}", soft_wrap=True)
+    console.print(f"now: {decision.current}    target: {decision.target}", soft_wrap=True)
+    if decision.saving_usd is not None:
+        switching = "" if decision.switching_usd is None else f", switching ${decision.switching_usd:.4f} taken off"
+        console.print(f"expected saving on the remaining work: ${decision.saving_usd:.4f}{switching}")
+    console.print(flavor_table(decision))
+    if decision.fleets:
+        console.print(fleet_table(decision))
+    if decision.scaling:
+        console.print(scaling_table(decision))
+    if decision.bad_nodes:
+        console.print(f"far slower than their flavor: {', '.join(decision.bad_nodes)}")
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()

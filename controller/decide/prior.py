@@ -1,0 +1,96 @@
+"""What to expect of a flavor that was never measured, from its hardware and from the flavors that were.
+
+A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors of one family are
+alike, all others a little. It is the same kriging that CherryPick (Alipourfard et al., NSDI 2017) uses, with a fixed kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from controller.decide.settings import DecideSettings
+from controller.decide.speeds import Speed
+
+FAMILY_CORRELATION = 0.85
+OTHER_CORRELATION = 0.4
+SIGMA = 0.40
+"""How much the logarithm of speed per vCPU varies over families and sizes."""
+SIGMA_WITHOUT_VCPUS = 0.60
+HINT_LOG_SE = 0.25
+SIZE_LOG_SE = 0.12
+"""How far speed per vCPU varies with the size within a family."""
+
+
+def family(flavor: str) -> str:
+    """The part of an instance type before the dot: c5 of c5.xlarge."""
+    return flavor.partition(".")[0]
+
+
+def _correlation(one: str, other: str) -> float:
+    """How alike two flavors are expected to be."""
+    if one == other:
+        return 1.0
+    return FAMILY_CORRELATION if family(one) == family(other) else OTHER_CORRELATION
+
+
+def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSettings, by_vcpus: bool) -> float | None:
+    """Logarithm of what speed is expected to be in proportion to."""
+    if by_vcpus:
+        known = settings.flavors.get(flavor)
+        return math.log(known.vcpus) if known is not None and known.vcpus else None
+    return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
+
+
+def expected_speeds(
+    flavors: Sequence[str],
+    measured: Mapping[str, Speed],
+    usd_per_hour: Mapping[str, float],
+    settings: DecideSettings,
+) -> dict[str, Speed]:
+    """A guess with an honest error for each of `flavors`; those of which nothing can be said are left out."""
+    guesses: dict[str, Speed] = {}
+    for flavor in flavors:
+        hint = settings.hints_tokens_per_s.get(flavor)
+        if hint is not None and math.isfinite(hint) and hint > 0:
+            guesses[flavor] = Speed(hint, HINT_LOG_SE, note="a hint", is_measured=False)
+            continue
+        for by_vcpus, sigma in ((True, SIGMA), (False, SIGMA_WITHOUT_VCPUS)):
+            guess = _kriged(flavor, measured, usd_per_hour, settings, by_vcpus, sigma)
+            if guess is not None:
+                guesses[flavor] = guess
+                break
+    return guesses
+
+
+def _kriged(
+    flavor: str,
+    measured: Mapping[str, Speed],
+    usd_per_hour: Mapping[str, float],
+    settings: DecideSettings,
+    by_vcpus: bool,
+    sigma: float,
+) -> Speed | None:
+    """The conditional mean and deviation of one flavor, given the measured ones."""
+    size = _log_size(flavor, usd_per_hour, settings, by_vcpus)
+    sizes = {name: _log_size(name, usd_per_hour, settings, by_vcpus) for name in measured}
+    names = [name for name in measured if sizes[name] is not None]
+    if size is None or not names:
+        return None
+    residual = np.array([math.log(measured[name].tokens_per_s) - (sizes[name] or 0.0) for name in names])
+    among = np.array([[_correlation(a, b) for b in names] for a in names]) * sigma**2
+    among += np.diag([measured[name].log_se ** 2 + SIZE_LOG_SE**2 for name in names])
+    towards = np.array([_correlation(flavor, name) for name in names]) * sigma**2
+    inverse = np.linalg.inv(among)
+    ones = np.ones(len(names))
+    mean = float(ones @ inverse @ residual / (ones @ inverse @ ones))
+    expected = mean + float(towards @ inverse @ (residual - mean))
+    variance = sigma**2 + SIZE_LOG_SE**2 - float(towards @ inverse @ towards)
+    # The mean is itself estimated from these few flavors (universal kriging).
+    variance += (1 - float(ones @ inverse @ towards)) ** 2 / float(ones @ inverse @ ones)
+    unit = "vCPU" if by_vcpus else "dollar"
+    return Speed(
+        math.exp(size + expected), math.sqrt(variance), note=f"guessed from speed per {unit}", is_measured=False
+    )
