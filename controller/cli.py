@@ -1,6 +1,6 @@
 """The command `centavo`. Exit codes: 0 done; 1 to 13 what `controller.errors` says of each; 130 stopped by a person.
 
-`centavo plan` ends with 0 when nothing would change and 2 when something would.
+`centavo review` (or `plan`) ends with 0 when nothing would change, 2 when something would, 3 when the guard refuses it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from controller.record.journal import Journal, Stage
 from controller.record.report import iso, make_report, write_report
 from controller.record.runs import latest_run
 from controller.record.table import facts_table, print_summary
+from controller.review.cli import add_apply_options, add_review, apply_reviewed
 
 Command = Callable[[Workshop, argparse.Namespace], int]
-NOTHING_CHANGES, SOMETHING_CHANGES = 0, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,11 +67,11 @@ def parser() -> argparse.ArgumentParser:
                         help="the environment under terraform/environments (default: $ENV, else local)")
     result.add_argument("--root", default=".", help="the root of the repository (default: the current directory)")
     commands = result.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _add(commands, "apply", apply, "make what Terraform declares, and wait until it runs")
+    add_apply_options(_add(commands, "apply", apply, "make what Terraform declares, and wait until it runs"))
     _add(commands, "configure", configure, "prepare the nodes with Ansible; a second time changes nothing")
     _add(commands, "train", train, "prepare the nodes and start the training, without optimising")
     _add_optimize(commands)
-    _add(commands, "plan", plan, "show what Terraform would change (exit code 2) or that nothing would (0)")
+    add_review(commands)
     for name, function, purpose in (
         ("status", status, "the fleet, the training and the costs at a glance"),
         ("facts", facts, "what every node says of itself"),
@@ -99,7 +99,9 @@ def _add_optimize(commands: Any) -> None:
 
 
 def apply(workshop: Workshop, options: argparse.Namespace) -> int:
-    """Makes the environment and waits until its nodes answer."""
+    """Makes the environment and waits until its nodes answer; with a reviewed plan, exactly that."""
+    if options.plan is not None:
+        return apply_reviewed(workshop, options)
     journal = workshop.journal()
     cluster = workshop.cluster(journal)
     began = workshop.clock.now()
@@ -144,20 +146,6 @@ def optimize(workshop: Workshop, options: argparse.Namespace) -> int:
         if journal.stage() is Stage.ENDED:
             _print_report(workshop, journal)
     return 0
-
-
-def plan(workshop: Workshop, options: argparse.Namespace) -> int:
-    """Shows what Terraform would change."""
-    environment = workshop.environment
-    terraform = workshop.terraform()
-    terraform.init()
-    take_up_terraform_rc(environment)
-    made = terraform.plan(environment.state_directory / "review.tfplan")
-    if not made.has_changes:
-        print("Nothing would change.")
-        return NOTHING_CHANGES
-    print(terraform.render(made.file))
-    return SOMETHING_CHANGES
 
 
 def status(workshop: Workshop, options: argparse.Namespace) -> int:

@@ -102,13 +102,6 @@ class Terraform:
         document: Mapping[str, Any] = json.loads(out)
         return document
 
-    def render(self, file: Path) -> str:
-        """A plan file as Terraform shows it to people."""
-        code, out, err = self._run("show", str(file))
-        if code:
-            raise self._error("show", out, err, "Make a new plan.")
-        return str(out)
-
     def apply(self, file: Path) -> None:
         """Applies exactly this plan file."""
         code, out, err = self._run("apply", str(file), input=False, lock_timeout=LOCK_TIMEOUT)
