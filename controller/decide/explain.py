@@ -10,7 +10,7 @@ from rich.table import Table
 from controller.decide.bounds import Bounds
 from controller.decide.search import best_fleet
 from controller.decide.weighing import Outlook
-from controller.domain import Decision, Fleet, FleetEstimate
+from controller.domain import Decision, FlavorEstimate, Fleet, FleetEstimate
 
 SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 
@@ -43,15 +43,19 @@ def _number(value: float | None, form: str) -> str:
     return "?" if value is None else format(value, form)
 
 
+def _by_cost(flavor: FlavorEstimate) -> tuple[bool, float, str]:
+    """Cheapest first, unknown last."""
+    cost = flavor.usd_per_million_tokens
+    return cost is None, cost or 0.0, flavor.flavor
+
+
 def flavor_table(decision: Decision) -> Table:
     """What is known of each flavor."""
     table = Table("flavor", title="flavors")
     for heading in ("$/h", "tokens/s", "95% interval", "compute ms/step", "$/M tokens", "steps"):
         table.add_column(heading, justify="right")
     table.add_column("note", overflow="fold")
-    for flavor in sorted(
-        decision.flavors, key=lambda f: (f.usd_per_million_tokens is None, f.usd_per_million_tokens or 0)
-    ):
+    for flavor in sorted(decision.flavors, key=_by_cost):
         interval = "?"
         if flavor.tokens_per_s_low is not None and flavor.tokens_per_s_high is not None:
             interval = f"{flavor.tokens_per_s_low:,.0f} - {flavor.tokens_per_s_high:,.0f}"
@@ -111,7 +115,7 @@ def scaling_table(decision: Decision) -> Table:
         table.add_row(
             str(row.fleet),
             f"{1e3 * row.step_time_s:.1f}",
-            f"{per_first / row.step_time_s / 1:.2f} x",
+            f"{per_first / row.step_time_s:.2f} x",
             f"{per_first / row.step_time_s / row.fleet.size:.0%}",
             _number(row.usd_per_million_tokens, ".5f"),
             gain,
