@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from controller.decide.settings import Objective
 from controller.domain import Fleet
 
 SLACK = 1e-9
@@ -42,3 +43,7 @@ class Found:
     usd_per_step: float
     proven_gap: float = 0.0
     """No allowed fleet is better by more than this share; at most `search.TOLERANCE` unless it was cut short."""
+
+    def value(self, objective: Objective) -> float:
+        """What the objective makes least: dollars or seconds per step."""
+        return self.usd_per_step if objective is Objective.COST else self.step_s

@@ -1,7 +1,8 @@
 """What to expect of a flavor that was never measured, from its hardware and from the flavors that were.
 
-A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors of one family are
-alike, all others a little. It is the same kriging that CherryPick (Alipourfard et al., NSDI 2017) uses, with a fixed kernel.
+A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors of one family
+are alike, all others a little. It is the kriging that CherryPick (Alipourfard et al., NSDI 2017) uses, with a fixed
+kernel.
 """
 
 from __future__ import annotations

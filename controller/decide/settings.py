@@ -72,6 +72,10 @@ class DecideSettings:
     """A move must save this share of what the remaining work costs, beyond the cost of switching."""
     switching_margin: float = 0.5
     """A saving must exceed the cost of switching by this share of it."""
+    mixed_margin: float = 0.01
+    """A mixed fleet is chosen over one of a single flavor only when it is better by more than this share."""
+    count_communication: bool = True
+    """Whether a step's communication counts. Without it, fleets are compared by compute time alone."""
     confidence_z: float = 1.64
     """How many standard errors two costs per token must be apart."""
     cooldown_s: float = 300.0

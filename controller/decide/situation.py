@@ -59,6 +59,8 @@ class Situation:
     @cached_property
     def communication(self) -> Communication:
         """Communication time by world size, fitted to what was measured."""
+        if not self.settings.count_communication:
+            return Communication()
         return fit_communication(self.observations, self.settings)
 
     @cached_property

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from controller.decide.bounds import Bounds
+from controller.decide.bounds import Bounds, Found
 from controller.decide.limits import violation
 from controller.decide.model import FleetModel
 from controller.decide.search import best_fleet
@@ -99,7 +99,8 @@ class Outlook:
         if self.violation:
             return f"{self.situation.current} may not stay: {self.violation}"
         if self.time_left_s is not None and self.stay.remaining_s * (1 + COMPELLING_MARGIN) > self.time_left_s:
-            return f"{self.situation.current} needs {_hours(self.stay.remaining_s)} and the deadline is in {_hours(self.time_left_s)}"
+            needs = f"{self.situation.current} needs {_hours(self.stay.remaining_s)}"
+            return f"{needs} and the deadline is in {_hours(self.time_left_s)}"
         if self.money_left_usd is not None and self.stay.remaining_usd * (1 + COMPELLING_MARGIN) > self.money_left_usd:
             return (
                 f"{self.situation.current} needs ${self.stay.remaining_usd:.4f} more and"
@@ -148,13 +149,25 @@ class Outlook:
         if self.violation is None and self.model.knows(current):
             yield self.stay
         within = self._with_promises(margin)
-        found = best_fleet(self.model, within, objective)
+        found = self._plain(best_fleet(self.model, within, objective), within, objective)
         if found is not None and found.fleet != current:
             yield self.forecast(found.fleet)
         kept = {flavor: min(cap, current.count(flavor)) for flavor, cap in self.bounds.caps.items()}
         fewer = best_fleet(self.model, replace(self._with_promises(margin, 0.0), caps=kept), objective)
         if fewer is not None and fewer.fleet != current:
             yield self.forecast(fewer.fleet)
+
+    def _plain(self, found: Found | None, within: Bounds, objective: Objective) -> Found | None:
+        """The best fleet, or one of a single flavor that is as good but for `mixed_margin`."""
+        if found is None or len(found.fleet.present) < 2:
+            return found
+        allowed = 1 + self.situation.settings.mixed_margin
+        singles = []
+        for flavor in found.fleet.present:
+            single = best_fleet(self.model, replace(within, caps={flavor: within.caps[flavor]}), objective)
+            if single is not None and single.value(objective) <= allowed * found.value(objective):
+                singles.append(single)
+        return min(singles, key=lambda single: single.value(objective), default=found)
 
     def _with_promises(self, margin: float, grow_s: float | None = None) -> Bounds:
         """The bounds with what deadline and budget leave for a step after a switch."""

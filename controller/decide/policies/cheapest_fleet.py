@@ -39,7 +39,7 @@ class CheapestFleet:
         return self._compare(situation, model)
 
     def model(self, situation: Situation) -> FleetModel | None:
-        """What was measured; for nodes that run and never report, a guess, so that they can be compared and replaced."""
+        """What was measured; of nodes that run and never report a guess, so that they can be replaced."""
         model = situation.model()
         silent = [f for f in situation.current.present if f not in situation.measured]
         if model is None or not silent:
@@ -119,7 +119,7 @@ class CheapestFleet:
         return replace(decision, scaling=scaling(outlook, then.target))
 
     def _probe(self, outlook: Outlook, decision: Decision) -> Decision | None:
-        """A move that measures promising flavors, on top of the move that is due anyway; None where none is worth it."""
+        """A move that measures promising flavors, on top of what is due anyway; None where none is worth it."""
         if not exploration.is_sensible(outlook):
             return None
         base = decision.target
