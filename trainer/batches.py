@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -113,7 +114,7 @@ def split(indices: Sequence[int], lengths: Sequence[Lengths], shares: Sequence[f
     if count >= ranks:
         for rank in range(1, ranks):
             cuts[rank] = min(max(cuts[rank], cuts[rank - 1] + 1), count - (ranks - rank))
-    return [list(indices[start:end]) for start, end in zip(cuts, cuts[1:], strict=False)]
+    return [list(indices[start:end]) for start, end in pairwise(cuts)]
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _pad(sequences: Sequence[Sequence[int]], pad_id: int, width: int) -> NDArray
 
 
 def collate(samples: Sequence[Sample], pad_id: int, multiple: int = 8) -> Batch:
-    """Pad samples into arrays. The source's and the decoder's length (the target's less one) are multiples of ``multiple``.
+    """Pad samples into arrays; the source's length and the target's less one are multiples of ``multiple``.
 
     Few distinct shapes let a hybridized model find its memory plan again instead of making a new one.
     """

@@ -1,7 +1,7 @@
 """GluonNLP's Transformer and its loss as one graph of few operators, over the same parameters.
 
-The arithmetic is that of ``gluonnlp.model.transformer`` (post-norm, normalised embeddings, attention without biases) and
-of ``LabelSmoothing`` with ``MaskedSoftmaxCELoss``; a test holds the two together, loss and every gradient.
+The arithmetic is that of ``gluonnlp.model.transformer`` (post-norm, normalised embeddings, attention without biases)
+and of ``LabelSmoothing`` with ``MaskedSoftmaxCELoss``; a test holds the two together, loss and every gradient.
 
 Where the time of a step goes, and what this does about it, is in docs of ``tests/bench/bench_trainer.py``.
 """
@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from mxnet import gluon
 
 _EPSILON = 1e-5  # of GluonNLP's layer norms
+_BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # how MXNet's operators take the name of the type
 NO_DROPOUT = -1
 """The seed that switches dropout off."""
 
@@ -69,14 +71,15 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         self._own(name, weight2=block.ffn_2.weight, bias2=block.ffn_2.bias)
         self._own(name, ffn_gamma=block.layer_norm.gamma, ffn_beta=block.layer_norm.beta)
 
-    def hybrid_forward(  # noqa: PLR0913
-        self, F: Any, src: Any, src_len: Any, tgt: Any, tgt_len: Any, labels: Any, seed: Any, **p: Any  # noqa: N803
-    ) -> Any:
-        """``src`` (B, S), ``tgt`` and ``labels`` (B, T) int32 ids; lengths (B,) float32; ``seed`` (1,) int32, or -1.
+    def hybrid_forward(self, F: Any, *inputs: Any, **parameters: Any) -> Any:  # noqa: N803
+        """The loss of ``inputs``: src, src_len, tgt, tgt_len, labels and seed.
+
+        ``src`` (B, S), ``tgt`` and ``labels`` (B, T) int32 ids; lengths (B,) float32; ``seed`` (1,) int32, or -1.
 
         Gives the sum of the loss over the labels within ``tgt_len``, shape (1,).
         """
-        graph = _Graph(F, p, seed, self)
+        src, src_len, tgt, tgt_len, labels, seed = inputs
+        graph = _Graph(F, parameters, seed, self)
         memory = graph.embed(src, "encoder")
         for index in range(self._layers):
             memory = graph.self_attend(memory, src_len, f"encoder{index}_self", causal=0)
@@ -146,7 +149,7 @@ class _Graph:
         return self._f.amp_cast(product, dtype="float32") if self._block.low_precision else product
 
     def _lower(self, x: Any) -> Any:
-        return self._f.amp_cast(x, dtype="bfloat16") if self._block.low_precision else x
+        return self._f.amp_cast(x, dtype=_BFLOAT16) if self._block.low_precision else x
 
     def _dropout(self) -> dict[str, Any]:
         self._salt += 1

@@ -1,7 +1,8 @@
 """The Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) as GluonNLP builds it, and its training loss.
 
 Embeddings of both languages and of the output projection are one matrix. Parameter names depend on nothing but the
-settings, so that old and new ranks, and checkpoints, match.
+settings, so that old and new ranks, and checkpoints, match. On a CPU the loss is computed by ``trainer.fused`` over the
+same parameters, elsewhere by GluonNLP's own graph.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import mxnet as mx
-from gluonnlp.loss import LabelSmoothing, MaskedSoftmaxCELoss
 from gluonnlp.model.transformer import get_transformer_encoder_decoder
 from gluonnlp.model.translation import NMTModel
-from mxnet import gluon
+from mxnet import autograd, gluon
+
+from trainer import kernels
+from trainer.fused import NO_DROPOUT, FusedTransformer
+from trainer.reference import ReferenceTransformer
 
 PARAMETERS_FILE = "model.params"
 METADATA_FILE = "model.json"
@@ -81,23 +85,13 @@ class ModelSettings:
         return sizes
 
 
-class _SmoothedLoss(gluon.HybridBlock):  # type: ignore[misc]
-    """Label-smoothed cross-entropy, summed over the target tokens of a batch."""
-
-    def __init__(self, epsilon: float, vocab_size: int) -> None:
-        super().__init__(prefix="loss_")
-        self._smoothing = LabelSmoothing(epsilon=epsilon, units=vocab_size)
-        self._cross_entropy = MaskedSoftmaxCELoss(sparse_label=False)
-
-    def hybrid_forward(self, F: Any, scores: Any, labels: Any, valid_length: Any) -> Any:  # noqa: N803
-        per_sentence = self._cross_entropy(scores, self._smoothing(labels), valid_length)
-        return per_sentence
-
-
 class TranslationModel:
-    """An encoder-decoder with its loss. ``network`` is GluonNLP's NMTModel; names of parameters begin ``transformer_``."""
+    """An encoder-decoder with its loss. ``network`` is GluonNLP's NMTModel; names of parameters begin ``transformer_``.
 
-    def __init__(self, settings: ModelSettings, vocab_size: int) -> None:
+    ``fused`` says whether the loss is computed by the fused graph. Make one with ``build`` or ``load``.
+    """
+
+    def __init__(self, settings: ModelSettings, vocab_size: int, fused: bool) -> None:
         sizes = settings.architecture()
         self.settings = settings
         self.vocab_size = vocab_size
@@ -124,18 +118,38 @@ class TranslationModel:
             tie_weights=True,
             prefix="transformer_",
         )
-        self._loss = _SmoothedLoss(settings.label_smoothing, vocab_size)
+        self.fused = fused
+        self._loss = self._make_loss(sizes)
+        self._no_dropout = mx.nd.array([NO_DROPOUT], dtype="int32")
+
+    def _make_loss(self, sizes: Architecture) -> Any:
+        smoothing = self.settings.label_smoothing
+        if self.fused:
+            return FusedTransformer(self.network, sizes.heads, sizes.dropout, smoothing, self.settings.precision)
+        return ReferenceTransformer(self.network, smoothing, self.vocab_size)
 
     def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
         """The label-smoothed cross-entropy summed over the target tokens (nats, scalar NDArray), and their number.
 
         ``src`` (sentences, source length) and ``tgt`` (sentences, target length) are int32 ids, ``src_len`` and
-        ``tgt_len`` (sentences,) float32. Call it under ``autograd.record()`` to train.
+        ``tgt_len`` (sentences,) float32. Call it under ``autograd.record()`` to train. Dropout follows MXNet's random
+        numbers: after the same ``mx.random.seed`` the same call gives the same loss.
         """
-        predicted = tgt_len - 1
-        scores, _ = self.network(src, tgt[:, :-1], src_len, predicted)
-        per_sentence = self._loss(scores, tgt[:, 1:], predicted)
-        return (per_sentence * (tgt.shape[1] - 1)).sum(), float(predicted.sum().asscalar())
+        with autograd.pause(train_mode=autograd.is_training()):
+            predicted = tgt_len - 1
+            inputs, labels = tgt[:, :-1], tgt[:, 1:]
+            tokens = float(predicted.sum().asscalar())
+            seed = self._seed(src.context)
+        return self._loss(src, src_len, inputs, predicted, labels, seed)[0], tokens
+
+    def _seed(self, device: Any) -> Any:
+        if not autograd.is_training():
+            return self._no_dropout.as_in_context(device)
+        return mx.nd.random.randint(0, 2**31 - 1, shape=(1,), ctx=device, dtype="int32")
+
+    def hybridize(self) -> None:
+        """Compute the loss as one graph from now on, with memory planned once per shape."""
+        self._loss.hybridize(static_alloc=True)
 
     def parameters(self) -> Any:
         """The trained parameters, a ParameterDict by name."""
@@ -177,27 +191,30 @@ class TranslationModel:
 
 
 def _check_precision(precision: str, device: Any) -> None:
-    if precision == "float16" and device.device_type == "cpu":
+    on_cpu = device.device_type == "cpu"
+    if precision == "float16" and on_cpu:
         raise ModelError("float16 needs a GPU, MXNet cannot compute in it on a CPU: use bfloat16 or float32")
+    if precision == "bfloat16" and on_cpu and not kernels.processor_has("avx512bw"):
+        raise ModelError("bfloat16 needs a processor with AVX-512, which this one lacks: use float32")
 
 
 def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -> TranslationModel:
     """Make a model with initial parameters (Xavier, magnitude 3), the same for the same settings and seed.
 
     Raises ModelError for impossible sizes or a precision that ``device`` (the CPU, when not given) cannot compute in.
-    A precision other than float32 holds for every model of this process from now on, as MXNet's amp works.
     """
     device = device or mx.cpu()
+    settings.architecture()
     _check_precision(settings.precision, device)
-    if settings.precision != "float32":
-        mx.contrib.amp.init(settings.precision)
-    model = TranslationModel(settings, vocab_size)
+    fused = device.device_type == "cpu" and kernels.load()
+    if settings.precision != "float32" and not fused:
+        mx.contrib.amp.init(settings.precision)  # holds for every model of this process from now on
+    model = TranslationModel(settings, vocab_size, fused)
     mx.random.seed(settings.seed)
     model.network.initialize(mx.init.Xavier(magnitude=3.0), ctx=device)
-    ids, length = mx.nd.ones((1, 3), ctx=device, dtype="int32"), mx.nd.array([3.0], ctx=device)
-    model.loss(ids, length, ids, length)[0].wait_to_read()  # completes the shapes that GluonNLP leaves open
-    model.network.hybridize(static_alloc=True)
-    model._loss.hybridize(static_alloc=True)
+    ids, length = mx.nd.ones((1, 2), ctx=device, dtype="int32"), mx.nd.array([2.0], ctx=device)
+    model.network(ids, ids, length, length)[0].wait_to_read()  # completes the shapes that GluonNLP leaves open
+    model.hybridize()
     return model
 
 

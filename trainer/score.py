@@ -1,11 +1,11 @@
-"""How good translations are: BLEU as sacreBLEU computes it (Post 2018, https://aclanthology.org/W18-6319), exact match."""
+"""How good translations are: sacreBLEU (Post 2018, https://aclanthology.org/W18-6319) and exact match."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,9 @@ class Score:
     signature: str
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False) -> Score:
+def score(
+    hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False
+) -> Score:
     """Score translations against one reference each; use ``tokenize="none"`` for text that is tokenised already.
 
     Raises ValueError when there is nothing to score or the numbers of sentences differ.

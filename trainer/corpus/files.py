@@ -23,7 +23,9 @@ def read_lines(path: Path) -> list[str]:
         try:
             lines.append(line.decode("utf-8").strip())
         except UnicodeDecodeError as error:
-            raise CorpusError(f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+            raise CorpusError(
+                f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})"
+            ) from error
     if lines and not lines[-1]:
         lines.pop()
     return lines

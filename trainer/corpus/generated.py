@@ -50,8 +50,10 @@ def _decimal(rng: random.Random) -> Writer:
 
 def _amount(rng: random.Random) -> Writer:
     amount = round(rng.uniform(0, 10 ** rng.randint(1, 6)), 2)
-    currency, style = rng.choice(_CURRENCIES), rng.choice(("standard", "name"))
-    return lambda language: numbers.format_currency(amount, currency, locale=language, format_type=style)
+    currency, named = rng.choice(_CURRENCIES), rng.random() < 0.5
+    return lambda language: numbers.format_currency(
+        amount, currency, locale=language, format_type="name" if named else "standard"
+    )
 
 
 def _duration(rng: random.Random) -> Writer:

@@ -95,6 +95,11 @@ def _processor() -> str:
     return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
+def processor_has(flag: str) -> bool:
+    """Whether Linux lists ``flag`` among the processor's abilities (/proc/cpuinfo)."""
+    return flag in _processor().split()
+
+
 def _compile(path: Path) -> None:
     mxnet = Path(mx.__file__).parent
     include = f"-I{mxnet / 'include'}"

@@ -16,147 +16,150 @@ struct AttentionShape {
   int head_units() const { return units / heads; }
 };
 
-// One head of one sentence, copied to rows of whole vectors, zero beyond the end.
-class HeadBlock {
+// A small matrix whose rows are padded with zeros to whole vectors.
+class Matrix {
  public:
-  HeadBlock(int rows, int columns) : columns_(columns), width_(RoundUp(columns)), data_(static_cast<size_t>(rows) * width_) {}
+  Matrix(int rows, int columns)
+      : columns_(columns), width_(RoundUp(columns)), data_(static_cast<size_t>(RoundUp(rows)) * width_) {}
   float* row(int index) { return data_.data() + static_cast<size_t>(index) * width_; }
   int width() const { return width_; }
-  void Clear() { std::fill(data_.begin(), data_.end(), 0.0f); }
+
   void Read(const float* from, int64_t stride, int rows) {
     for (int i = 0; i < rows; ++i) std::memcpy(row(i), from + i * stride, sizeof(float) * columns_);
-  }
-  void ReadTransposed(const float* from, int64_t stride, int rows) {
-    for (int i = 0; i < rows; ++i)
-      for (int c = 0; c < row_count(); ++c) row(c)[i] = from[i * stride + c];
   }
   void Write(float* to, int64_t stride, int rows) {
     for (int i = 0; i < rows; ++i) std::memcpy(to + i * stride, row(i), sizeof(float) * columns_);
   }
+  void Clear() { std::fill(data_.begin(), data_.end(), 0.0f); }
+  void Transpose(Matrix& of, int rows, int columns) {
+    for (int i = 0; i < columns; ++i)
+      for (int j = 0; j < rows; ++j) row(i)[j] = of.row(j)[i];
+  }
 
  private:
-  int row_count() const { return static_cast<int>(data_.size()) / width_; }
   int columns_, width_;
   std::vector<float> data_;
 };
 
-// out[j] = factor * sum_c left[c] * right[c][j] for j below `columns` (rounded up to whole vectors).
-inline void RowTimesMatrix(const float* left, HeadBlock& right, int inner, int columns, float factor, float* out) {
-  for (int j = 0; j < columns; j += kLanes) {
-    Vec sum = {};
-    for (int c = 0; c < inner; ++c) sum += left[c] * Load(right.row(c) + j);
-    Store(out + j, sum * factor);
-  }
-}
+// Which way round the left factor of a product is read.
+enum class Left { kAsIs, kTransposed };
 
-// block[j] += left[j] * right for j below `rows`.
-inline void AddOuter(const float* left, const float* right, int rows, HeadBlock& block) {
-  for (int j = 0; j < rows; ++j) {
-    float* out = block.row(j);
-    for (int c = 0; c < block.width(); c += kLanes) Store(out + c, Load(out + c) + left[j] * Load(right + c));
+// out = factor * left * right for `rows` x `columns` of it, over `inner`. Four rows at a time, so that four chains of
+// additions run at once. Rows beyond `rows` (up to the next multiple of four) are written too.
+template <Left kLeft>
+inline void Multiply(Matrix& left, Matrix& right, int rows, int inner, int columns, float factor, Matrix& out) {
+  const int64_t by_row = kLeft == Left::kAsIs ? left.width() : 1, by_inner = kLeft == Left::kAsIs ? 1 : left.width();
+  for (int i = 0; i < rows; i += 4) {
+    for (int j = 0; j < columns; j += kLanes) {
+      Vec sums[4] = {};
+      const float *a = left.row(0) + i * by_row, *b = right.row(0) + j;
+      for (int c = 0; c < inner; ++c, a += by_inner, b += right.width()) {
+        const Vec lanes = Load(b);
+        for (int n = 0; n < 4; ++n) sums[n] += a[n * by_row] * lanes;
+      }
+      for (int n = 0; n < 4; ++n) Store(out.row(i + n) + j, sums[n] * factor);
+    }
   }
 }
 
 inline int Limit(float length, int longest) { return std::min(static_cast<int>(length), longest); }
 
+// One head of one sentence; made once per thread and used for all of its heads.
 class AttentionHead {
  public:
   AttentionHead(const AttentionShape& shape, const Dropout& drop)
       : shape_(shape), drop_(drop), units_(shape.head_units()), scale_(1.0f / std::sqrt(static_cast<float>(units_))),
-        query_(shape.query_length, units_), keys_transposed_(units_, shape.key_length), values_(shape.key_length, units_),
-        scores_(RoundUp(shape.key_length)), kept_(RoundUp(shape.key_length)) {}
+        query_(shape.query_length, units_), key_(shape.key_length, units_), value_(shape.key_length, units_),
+        transposed_(units_, shape.key_length), probability_(shape.query_length, shape.key_length),
+        kept_(shape.query_length, shape.key_length), query_out_(shape.query_length, units_),
+        key_out_(shape.key_length, units_) {}
 
   void Forward(const float* q, const float* k, const float* v, int queries, int keys, uint32_t first, float* out,
                float* log_sums) {
-    Read(q, k, v, queries, keys);
-    std::vector<float> row(RoundUp(units_));
-    for (int i = 0; i < shape_.query_length; ++i) {
-      const int seen = i < queries ? Seen(i, keys) : 0;
-      float* to = out + static_cast<int64_t>(i) * shape_.units;
-      log_sums[i] = 0.0f;
-      if (seen == 0) {
-        std::memset(to, 0, sizeof(float) * units_);
-        continue;
-      }
-      Score(i, seen);
-      log_sums[i] = LogSum(seen);
-      Probabilities(seen, log_sums[i], first + i * shape_.key_length);
-      RowTimesMatrix(kept_.data(), values_, seen, units_, 1.0f, row.data());
-      std::memcpy(to, row.data(), sizeof(float) * units_);
-    }
+    Score(q, k, queries, keys);
+    value_.Read(v, shape_.key_stride, keys);
+    for (int i = 0; i < shape_.query_length; ++i) log_sums[i] = i < queries ? LogSum(probability_.row(i), Seen(i, keys)) : 0;
+    Normalise(queries, keys, log_sums, first);
+    query_out_.Clear();
+    Multiply<Left::kAsIs>(kept_, value_, queries, keys, units_, 1.0f, query_out_);
+    ClearBeyond(query_out_, queries);
+    query_out_.Write(out, shape_.units, shape_.query_length);
   }
 
   void Backward(const float* q, const float* k, const float* v, const float* dout, const float* log_sums, int queries,
                 int keys, uint32_t first, float* dq, float* dk, float* dv) {
-    Read(q, k, v, queries, keys);
-    HeadBlock keys_block(shape_.key_length, units_), values_transposed(units_, shape_.key_length);
-    HeadBlock dquery(shape_.query_length, units_), dkeys(shape_.key_length, units_), dvalues(shape_.key_length, units_);
-    keys_block.Read(k, shape_.key_stride, keys);
-    values_transposed.ReadTransposed(v, shape_.key_stride, keys);
-    std::vector<float> dprobabilities(RoundUp(shape_.key_length)), drow(RoundUp(units_));
-    for (int i = 0; i < queries; ++i) {
-      const int seen = Seen(i, keys);
-      if (seen == 0) continue;
-      std::memcpy(drow.data(), dout + static_cast<int64_t>(i) * shape_.units, sizeof(float) * units_);
-      Score(i, seen);
-      Probabilities(seen, log_sums[i], first + i * shape_.key_length);
-      AddOuter(kept_.data(), drow.data(), seen, dvalues);
-      RowTimesMatrix(drow.data(), values_transposed, units_, seen, 1.0f, dprobabilities.data());
-      ScoreGradient(seen, first + i * shape_.key_length, dprobabilities.data());
-      RowTimesMatrix(dprobabilities.data(), keys_block, seen, units_, scale_, dquery.row(i));
-      for (int j = 0; j < seen; ++j) dprobabilities[j] *= scale_;
-      AddOuter(dprobabilities.data(), query_.row(i), seen, dkeys);
-    }
-    dquery.Write(dq, shape_.query_stride, shape_.query_length);
-    dkeys.Write(dk, shape_.key_stride, shape_.key_length);
-    dvalues.Write(dv, shape_.key_stride, shape_.key_length);
+    Score(q, k, queries, keys);
+    value_.Read(v, shape_.key_stride, keys);
+    Normalise(queries, keys, log_sums, first);
+    query_out_.Read(dout, shape_.units, queries);
+    key_out_.Clear();
+    Multiply<Left::kTransposed>(kept_, query_out_, keys, queries, units_, 1.0f, key_out_);
+    ClearBeyond(key_out_, keys);
+    key_out_.Write(dv, shape_.key_stride, shape_.key_length);
+    transposed_.Transpose(value_, keys, units_);
+    Multiply<Left::kAsIs>(query_out_, transposed_, queries, units_, keys, 1.0f, kept_);
+    for (int i = 0; i < queries; ++i) ScoreGradient(i, Seen(i, keys), first + i * shape_.key_length);
+    key_out_.Clear();
+    Multiply<Left::kTransposed>(kept_, query_, keys, queries, units_, scale_, key_out_);
+    ClearBeyond(key_out_, keys);
+    key_out_.Write(dk, shape_.key_stride, shape_.key_length);
+    query_out_.Clear();
+    Multiply<Left::kAsIs>(kept_, key_, queries, keys, units_, scale_, query_out_);
+    ClearBeyond(query_out_, queries);
+    query_out_.Write(dq, shape_.query_stride, shape_.query_length);
   }
 
  private:
   int Seen(int query, int keys) const { return shape_.causal ? std::min(query + 1, keys) : keys; }
 
-  void Read(const float* q, const float* k, const float* v, int queries, int keys) {
+  static void ClearBeyond(Matrix& matrix, int rows) {
+    for (int i = rows; i < (rows + 3) / 4 * 4; ++i) std::fill(matrix.row(i), matrix.row(i) + matrix.width(), 0.0f);
+  }
+
+  void Score(const float* q, const float* k, int queries, int keys) {
     query_.Read(q, shape_.query_stride, queries);
-    keys_transposed_.Clear();
-    keys_transposed_.ReadTransposed(k, shape_.key_stride, keys);
-    values_.Read(v, shape_.key_stride, keys);
+    key_.Read(k, shape_.key_stride, keys);
+    transposed_.Transpose(key_, keys, units_);
+    Multiply<Left::kAsIs>(query_, transposed_, queries, units_, keys, scale_, probability_);
   }
 
-  void Score(int query, int seen) {
-    RowTimesMatrix(query_.row(query), keys_transposed_, units_, seen, scale_, scores_.data());
-  }
-
-  float LogSum(int seen) const {
-    float top = scores_[0], total = 0.0f;
-    for (int j = 1; j < seen; ++j) top = scores_[j] > top ? scores_[j] : top;
-    for (int j = 0; j < seen; ++j) total += Exp(scores_[j] - top);
+  static float LogSum(const float* scores, int seen) {
+    const float top = Max(scores, seen);
+    float total = 0.0f;
+    for (int j = 0; j < seen; ++j) total += Exp(scores[j] - top);
     return top + std::log(total);
   }
 
-  // scores_ become probabilities, kept_ what dropout leaves of them.
-  void Probabilities(int seen, float log_sum, uint32_t first) {
-    for (int j = 0; j < seen; ++j) {
-      scores_[j] = Exp(scores_[j] - log_sum);
-      kept_[j] = scores_[j] * drop_(first + j);
+  // Scores become probabilities, and kept_ what dropout leaves of them; both are zero where a query does not look.
+  void Normalise(int queries, int keys, const float* log_sums, uint32_t first) {
+    const Dropout drop = drop_;
+    for (int i = 0; i < queries; ++i) {
+      float *probability = probability_.row(i), *kept = kept_.row(i);
+      const int seen = Seen(i, keys);
+      const float log_sum = log_sums[i];
+      const uint32_t element = first + i * shape_.key_length;
+      for (int j = 0; j < seen; ++j) probability[j] = Exp(probability[j] - log_sum);
+      for (int j = 0; j < seen; ++j) kept[j] = probability[j] * drop(element + j);
+      std::fill(kept + seen, kept + kept_.width(), 0.0f);
     }
   }
 
-  // The gradient by what dropout left becomes the gradient by the (scaled) scores.
-  void ScoreGradient(int seen, uint32_t first, float* gradient) const {
-    float mean = 0.0f;
-    for (int j = 0; j < seen; ++j) {
-      gradient[j] *= drop_(first + j);
-      mean += gradient[j] * scores_[j];
-    }
-    for (int j = 0; j < seen; ++j) gradient[j] = scores_[j] * (gradient[j] - mean);
+  // The gradient by what dropout left, in kept_, becomes the gradient by the scores (before their scaling).
+  void ScoreGradient(int query, int seen, uint32_t first) {
+    const Dropout drop = drop_;
+    const float* probability = probability_.row(query);
+    float *gradient = kept_.row(query), mean = 0.0f;
+    for (int j = 0; j < seen; ++j) gradient[j] *= drop(first + j);
+    for (int j = 0; j < seen; ++j) mean += gradient[j] * probability[j];
+    for (int j = 0; j < seen; ++j) gradient[j] = probability[j] * (gradient[j] - mean);
+    std::fill(gradient + seen, gradient + kept_.width(), 0.0f);
   }
 
-  const AttentionShape& shape_;
-  const Dropout& drop_;
+  AttentionShape shape_;
+  Dropout drop_;
   int units_;
   float scale_;
-  HeadBlock query_, keys_transposed_, values_;
-  std::vector<float> scores_, kept_;
+  Matrix query_, key_, value_, transposed_, probability_, kept_, query_out_, key_out_;
 };
 
 // q, k, v point at the first row's first head; out is (sentences * query_length, units); log_sums is

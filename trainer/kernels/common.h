@@ -36,6 +36,21 @@ inline float Exp(float x) {
   return poly * scale;
 }
 
+inline float Max(const float* values, int count) {  // by lanes: a plain loop with NaN allowed stays scalar
+  float top = values[0];
+  int j = 0;
+  if (count >= kLanes) {
+    Vec tops = Load(values);
+    for (j = kLanes; j + kLanes <= count; j += kLanes) {
+      const Vec next = Load(values + j);
+      tops = next > tops ? next : tops;
+    }
+    for (int n = 0; n < kLanes; ++n) top = tops[n] > top ? tops[n] : top;
+  }
+  for (; j < count; ++j) top = values[j] > top ? values[j] : top;
+  return top;
+}
+
 inline uint32_t Mix(uint32_t h) {  // the finalizer of MurmurHash3
   h ^= h >> 16;
   h *= 0x85ebca6bu;

@@ -10,9 +10,8 @@
 namespace centavo {
 
 inline float CrossEntropyRow(const float* z, int classes, int label, float smoothing, float* log_sum) {
-  float top = z[0], sum = 0.0f;
-  for (int j = 1; j < classes; ++j) top = z[j] > top ? z[j] : top;
-  float total = 0.0f;
+  const float top = Max(z, classes);
+  float sum = 0.0f, total = 0.0f;
   for (int j = 0; j < classes; ++j) {
     total += Exp(z[j] - top);
     sum += z[j];

@@ -8,7 +8,8 @@
 
 namespace centavo {
 
-inline void NormRow(const float* u, const float* gamma, const float* beta, int units, float eps, float* y, float* stats) {
+inline void NormRow(const float* u, const float* gamma, const float* beta, int units, float eps, float* __restrict y,
+                    float* stats) {
   float sum = 0.0f, squares = 0.0f;
   for (int c = 0; c < units; ++c) sum += u[c];
   const float mean = sum / units;
@@ -37,13 +38,13 @@ inline void NormRowBackward(const float* dy, const float* gamma, const float* st
   for (int c = 0; c < units; ++c) u[c] = inverse * (dy[c] * gamma[c] - sum - u[c] * product);
 }
 
-inline void ResidualRow(const float* x, const float* residual, int64_t row, int units, const Dropout& drop, float* u) {
+inline void ResidualRow(const float* x, const float* residual, int64_t row, int units, Dropout drop, float* __restrict u) {
   const uint32_t first = static_cast<uint32_t>(row * units);
   for (int c = 0; c < units; ++c) u[c] = residual[c] + x[c] * drop(first + c);
 }
 
 inline void ResidualNormForward(const float* x, const float* residual, const float* gamma, const float* beta,
-                                int64_t rows, int units, const Dropout& drop, float eps, float* y, float* stats) {
+                                int64_t rows, int units, Dropout drop, float eps, float* y, float* stats) {
 #pragma omp parallel
   {
     std::vector<float> u(units);
@@ -57,7 +58,7 @@ inline void ResidualNormForward(const float* x, const float* residual, const flo
 
 // Serial, since dgamma and dbeta are sums over rows in a fixed order: the same numbers on every run.
 inline void ResidualNormBackward(const float* dy, const float* x, const float* residual, const float* gamma,
-                                 const float* stats, int64_t rows, int units, const Dropout& drop, float* dx,
+                                 const float* stats, int64_t rows, int units, Dropout drop, float* dx,
                                  float* dresidual, float* dgamma, float* dbeta) {
   std::fill(dgamma, dgamma + units, 0.0f);
   std::fill(dbeta, dbeta + units, 0.0f);
@@ -71,14 +72,14 @@ inline void ResidualNormBackward(const float* dy, const float* x, const float* r
 }
 
 inline void EmbedRow(const float* weight, const float* position, int64_t row, int units, float scale,
-                     const Dropout& drop, float* u) {
+                     Dropout drop, float* __restrict u) {
   const uint32_t first = static_cast<uint32_t>(row * units);
   for (int c = 0; c < units; ++c) u[c] = (scale * weight[c] + position[c]) * drop(first + c);
 }
 
 // ids: (sentences, length); weight: (vocabulary, units); position: (at least length, units).
 inline void EmbedNormForward(const int32_t* ids, const float* weight, const float* position, const float* gamma,
-                             const float* beta, int64_t rows, int length, int units, float scale, const Dropout& drop,
+                             const float* beta, int64_t rows, int length, int units, float scale, Dropout drop,
                              float eps, float* y, float* stats) {
   std::vector<float> u(units);
   for (int64_t row = 0; row < rows; ++row) {
@@ -90,7 +91,7 @@ inline void EmbedNormForward(const int32_t* ids, const float* weight, const floa
 
 inline void EmbedNormBackward(const float* dy, const int32_t* ids, const float* weight, const float* position,
                               const float* gamma, const float* stats, int64_t rows, int length, int units,
-                              int64_t vocabulary, float scale, const Dropout& drop, float* dweight, float* dgamma,
+                              int64_t vocabulary, float scale, Dropout drop, float* dweight, float* dgamma,
                               float* dbeta) {
   std::fill(dgamma, dgamma + units, 0.0f);
   std::fill(dbeta, dbeta + units, 0.0f);
