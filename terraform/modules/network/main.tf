@@ -7,9 +7,7 @@ locals {
 }
 
 resource "aws_vpc" "this" {
-  cidr_block           = var.cidr
-  enable_dns_support   = true
-  enable_dns_hostnames = true
+  cidr_block = var.cidr
 
   tags = merge(var.tags, { Name = var.name })
 }

@@ -8,12 +8,12 @@ output "private_subnet_ids" {
   value       = { for zone, subnet in aws_subnet.private : zone => subnet.id }
 
   # A node needs its ways out from its first minute on.
-  depends_on = [aws_route.private, aws_route_table_association.private, aws_vpc_endpoint.s3]
+  depends_on = [aws_route.private, aws_route_table_association.private]
 }
 
 output "public_subnet_ids" {
   description = "ID of the public subnet of each zone, by zone."
   value       = { for zone, subnet in aws_subnet.public : zone => subnet.id }
 
-  depends_on = [aws_route.public, aws_route_table_association.public, aws_vpc_endpoint.s3]
+  depends_on = [aws_route.public, aws_route_table_association.public]
 }
