@@ -25,7 +25,7 @@ from localcloud.corrections import replace
 from localcloud.launch import run_instances
 from localcloud.machines import Machines
 from localcloud.placement import PlacementGroups
-from localcloud.scaling import Scaling
+from localcloud.scaling import Scaling, update_rest
 from localcloud.spot import SpotPrices
 
 
@@ -75,20 +75,18 @@ def extend_scaling(scaling: Scaling) -> None:
     """Groups that only note what is wanted; `Scaling` sees to it."""
 
     protect = AutoScalingBackend.set_instance_protection
+    update = AutoScalingResponse.update_auto_scaling_group
 
     def set_desired_capacity(group: FakeAutoScalingGroup, capacity: int | None) -> None:
-        wanted = capacity if capacity is not None else group.min_size
-        if wanted != getattr(group, "desired_capacity", None):
-            scaling.wanted_changed(group)
-        group.desired_capacity = wanted
+        scaling.want(group, capacity)
 
     def set_instance_protection(backend: AutoScalingBackend, group_name: str, *args: Any, **options: Any) -> None:
         protect(backend, group_name, *args, **options)
-        scaling.wanted_changed(backend.autoscaling_groups[group_name])
+        scaling.try_at_once(backend.autoscaling_groups[group_name])
 
     def describe_scaling_activities(response: AutoScalingResponse) -> ActionResult:
         ids = response._get_param("ActivityIds", [])
-        found = scaling.activities(response._get_param("AutoScalingGroupName"))
+        found = scaling.activities.of(response._get_param("AutoScalingGroupName"))
         limit = response._get_int_param("MaxRecords", 100)
         start = int(response._get_param("NextToken") or 0)
         matching = [activity.to_api() for activity in found if not ids or activity.activity_id in ids]
@@ -97,7 +95,14 @@ def extend_scaling(scaling: Scaling) -> None:
 
     def terminate_in_group(response: AutoScalingResponse) -> ActionResult:
         decrement = response._get_bool_param("ShouldDecrementDesiredCapacity", False)
-        return ActionResult({"Activity": scaling.terminate_member(response._get_param("InstanceId"), bool(decrement))})
+        activity = scaling.terminate_member(response._get_param("InstanceId"), bool(decrement))
+        return ActionResult({"Activity": activity.to_api()})
+
+    def update_group(response: AutoScalingResponse) -> ActionResult:
+        result = update(response)
+        group = response.autoscaling_backend.autoscaling_groups[response._get_param("AutoScalingGroupName")]
+        update_rest(group, response._get_params())
+        return result
 
     def delete_group(response: AutoScalingResponse) -> ActionResult:
         force = bool(response._get_bool_param("ForceDelete", False))
@@ -109,6 +114,7 @@ def extend_scaling(scaling: Scaling) -> None:
     replace(AutoScalingBackend, "notify_terminate_instances", lambda backend, instance_ids: None)
     replace(AutoScalingResponse, "describe_scaling_activities", describe_scaling_activities)
     replace(AutoScalingResponse, "terminate_instance_in_auto_scaling_group", terminate_in_group)
+    replace(AutoScalingResponse, "update_auto_scaling_group", update_group)
     replace(AutoScalingResponse, "delete_auto_scaling_group", delete_group)
 
 

@@ -93,7 +93,7 @@ async def _serve() -> None:
     reader = asyncio.StreamReader(limit=LINE_LIMIT_BYTES)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     first = json.loads(await reader.readline())
-    site = Site(Settings.model_validate_json(json.dumps(first["settings"])), Path(first["state_dir"]))
+    site = Site(Settings.model_validate(first["settings"]), Path(first["state_dir"]))
     hosts = Hosts(site)
     while line := await reader.readline():
         hosts.want([HostSpec.from_json(document) for document in json.loads(line)])
