@@ -56,7 +56,10 @@ def decision_from_json(text: str) -> Decision:
     raw["verdict"] = Verdict(raw["verdict"])
     raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
     raw["flavors"] = tuple(FlavorEstimate(**flavor) for flavor in raw["flavors"])
-    raw["fleets"] = tuple(FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw["fleets"])
+    for name in ("fleets", "scaling"):
+        raw[name] = tuple(
+            FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw.get(name, ()))
+    raw["bad_nodes"] = tuple(raw.get("bad_nodes", ()))
     return Decision(**raw)
 
 
@@ -75,6 +78,7 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
     for name in ("grown", "drain"):
         values[name] = tuple(json.loads(values[name]))
     values["phase"] = MovePhase(values["phase"])
+    values["is_probe"] = bool(values["is_probe"])
     return Move(**values)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Move, Observation
 from controller.errors import JournalError
-from controller.record import codec
+from controller.record import codec, summary
 
 SCHEMA_VERSION = 1
 FILE_NAME = "journal.sqlite"
@@ -26,13 +26,15 @@ CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE observations (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, fleet TEXT NOT NULL, facts TEXT NOT NULL, unknown TEXT NOT NULL,
     usd_per_hour REAL NOT NULL);
+CREATE TABLE summaries (
+    id INTEGER PRIMARY KEY, at REAL NOT NULL, usd_per_hour REAL NOT NULL, fleet TEXT NOT NULL, summary TEXT NOT NULL);
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, policy TEXT NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL,
     decision TEXT NOT NULL);
 CREATE TABLE moves (
     move_id INTEGER PRIMARY KEY, at REAL NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, reason TEXT NOT NULL,
     phase TEXT NOT NULL, grown TEXT NOT NULL, drain TEXT NOT NULL, outcome_reason TEXT, ended_at REAL, pause_s REAL,
-    steps_lost INTEGER);
+    steps_lost INTEGER, is_probe INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE events (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, move_id INTEGER, kind TEXT NOT NULL, message TEXT NOT NULL);
 CREATE TABLE unavailable (flavor TEXT PRIMARY KEY, until REAL NOT NULL, reason TEXT NOT NULL);
@@ -122,10 +124,15 @@ class Journal:
 
     def add_observation(self, observation: Observation, usd_per_hour: float) -> None:
         """Keeps an observation, and what the cluster costs an hour at that time, head included."""
-        self._database.execute(
-            "INSERT INTO observations (at, fleet, facts, unknown, usd_per_hour) VALUES (?, ?, ?, ?, ?)",
-            (observation.at, codec.to_json(observation.fleet), codec.to_json(observation.facts),
-             codec.to_json(observation.unknown), usd_per_hour))
+        fleet, brief = codec.to_json(observation.fleet), summary.to_plain(summary.summarise(observation, usd_per_hour))
+        self._database.execute("BEGIN IMMEDIATE")
+        with self._database:
+            row = self._database.execute(
+                "INSERT INTO observations (at, fleet, facts, unknown, usd_per_hour) VALUES (?, ?, ?, ?, ?)",
+                (observation.at, fleet, codec.to_json(observation.facts), codec.to_json(observation.unknown),
+                 usd_per_hour))
+            self._database.execute("INSERT INTO summaries VALUES (?, ?, ?, ?, ?)", (
+                row.lastrowid, observation.at, usd_per_hour, fleet, codec.to_json(brief)))
 
     def observations(self, since: float = 0.0, last: int | None = None) -> tuple[Observation, ...]:
         """Observations since a time, oldest first; at most the `last` ones."""
@@ -134,10 +141,16 @@ class Journal:
             (since, -1 if last is None else last)).fetchall()
         return tuple(_observation(row) for row in reversed(rows))
 
+    def summaries(self, after: int = 0) -> Iterator[tuple[int, summary.Summary]]:
+        """Every observation in a few numbers, oldest first, with its number; those after a number."""
+        for row in self._database.execute("SELECT * FROM summaries WHERE id > ? ORDER BY id", (after,)):
+            yield row["id"], summary.from_plain(
+                row["at"], Fleet(json.loads(row["fleet"])), row["usd_per_hour"], json.loads(row["summary"]))
+
     def spent_usd(self, until: float | None = None) -> float:
         """The cost of the cluster integrated over the observations; `until` extends the last one to a time."""
         spent, previous = 0.0, None
-        for row in self._database.execute("SELECT at, usd_per_hour FROM observations ORDER BY at, id"):
+        for row in self._database.execute("SELECT at, usd_per_hour FROM summaries ORDER BY at, id"):
             if previous is not None:
                 spent += (row["at"] - previous["at"]) * previous["usd_per_hour"] / SECONDS_PER_HOUR
             previous = row
