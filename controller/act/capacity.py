@@ -46,7 +46,7 @@ class CapacityFile:
         check_capacity(fleet, self.path)
         with self._locked():
             self._refuse_if_changed()
-            content = json.dumps({"capacity": dict(fleet)}, indent=2).encode() + b"\n"
+            content = format_capacity(fleet)
             _replace(self.path, content)
             self._digest, self._last = _digest(content), fleet
 
@@ -86,6 +86,11 @@ class CapacityFile:
             yield
         finally:
             os.close(descriptor)
+
+
+def format_capacity(fleet: Fleet) -> bytes:
+    """A capacity file's content."""
+    return json.dumps({"capacity": dict(fleet)}, indent=2).encode() + b"\n"
 
 
 def parse_capacity(content: bytes, path: Path) -> Fleet:

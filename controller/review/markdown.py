@@ -63,7 +63,7 @@ BUDGETS = (
 def render(summary: Summary) -> str:
     """The Markdown of a review, at most GITHUB_LIMIT - MARGIN characters."""
     for budget in BUDGETS:
-        text = _template("plan.md.j2").render(review=_View(summary, budget), w=words)
+        text = template("plan.md.j2").render(review=_View(summary, budget), w=words)
         if characters(text) <= GITHUB_LIMIT - MARGIN:
             return text
     raise AssertionError("the shortest review is longer than GitHub takes")
@@ -181,7 +181,8 @@ def sides(
 
 
 @cache
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """A template of this package, with the filters `code` and `plain`."""
     # Not HTML but Markdown: `code` and `plain` are the escapes, and a test renders hostile names through them.
     environment = Environment(
         loader=PackageLoader("controller.review"),
@@ -192,4 +193,4 @@ def _template(name: str) -> Template:
         autoescape=False,
     )
     environment.filters.update(code=code, plain=plain, mark=MARKS.__getitem__, counts=_counts)
-    return environment.get_template(name)
+    return environment.gettemplate(name)

@@ -1,0 +1,63 @@
+"""`optimize --via pull-request`: a move waits until people have merged its proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from controller.domain import Decision, Fleet, Verdict
+from controller.edges.git import GitError
+from controller.edges.github import GitHubError
+from controller.review.proposal_text import proposal_of
+from controller.review.proposals import Outcome, ProposalError, Proposals, Proposed
+
+Tell = Callable[[str], None]
+
+
+class PullRequestApproval:
+    """Which fleet may be moved to now, by what people have merged. Called once in each pass of the loop."""
+
+    def __init__(self, environment: str, run: str, proposals: Proposals, tell: Tell) -> None:
+        self._environment, self._run = environment, run
+        self._proposals, self._tell = proposals, tell
+        self._told: str | None = None
+
+    def __call__(self, decision: Decision) -> Fleet | None:
+        """The fleet to move to, or None to stay. What can't be reached or is in the way is told, and tried again in the
+        next pass: the training goes on meanwhile."""
+        try:
+            return self._approved(decision)
+        except (GitError, GitHubError, ProposalError) as error:
+            self._say(f"no proposal was made: {error.what} {error.next_step}".strip())
+            return None
+
+    def _approved(self, decision: Decision) -> Fleet | None:
+        merged = self._proposals.merged(self._run)
+        if merged is not None and merged != decision.current:
+            self._say(f"merged: {merged}")
+            return merged
+        if decision.verdict is Verdict.MOVE:
+            self._say(describe(self._proposals.propose(proposal_of(self._environment, self._run, decision))))
+            return None
+        withdrawn = self._proposals.withdraw(decision.reason)
+        if withdrawn is not None:
+            self._say(f"closed the proposal {withdrawn.url}: {decision.reason}")
+        return None
+
+    def _say(self, message: str) -> None:
+        """Each pass finds the same again; a person is told once."""
+        if message != self._told:
+            self._told = message
+            self._tell(message)
+
+
+def describe(proposed: Proposed) -> str:
+    """What an attempt to propose came to, in a sentence."""
+    where = proposed.pull_request.url if proposed.pull_request else f"the branch {proposed.branch}"
+    return {
+        Outcome.OPENED: f"proposed in {where}; it waits for a merge",
+        Outcome.UPDATED: f"brought the proposal {where} up to date; it waits for a merge",
+        Outcome.UNCHANGED: f"the proposal {where} waits for a merge",
+        Outcome.PUSHED: f"pushed {where}; open its pull request into {proposed.base}, for GitHub can't be asked from here",
+        Outcome.REJECTED: f"a person has closed {where}; this fleet is not proposed again in this run",
+        Outcome.SUPERSEDED: f"a newer run has its proposal in {where}; this one stands back",
+    }[proposed.outcome]

@@ -1,0 +1,89 @@
+"""What a proposal's pull request says: the saving, the measurements, a plot, and the explanation of the decision."""
+
+from __future__ import annotations
+
+from controller.decide.explain import render_explanation
+from controller.domain import Decision, FlavorEstimate, FleetEstimate
+from controller.review import words
+from controller.review.markdown import GITHUB_LIMIT, MARGIN, characters, cut, sides, template
+from controller.review.proposals import Proposal
+from controller.review.summary import Quantity
+
+MOST_BARS = 8
+EXPLANATION_BUDGETS = (40_000, 15_000, 4_000, 0)
+FLAVOR_BUDGETS = (200, 60, 20, 10)
+LONGEST_TITLE = 120
+
+
+def proposal_of(environment: str, run: str, decision: Decision) -> Proposal:
+    """The proposal to carry out a decision to move."""
+    title = f"Move {environment} to {decision.target}"
+    return Proposal(
+        run,
+        decision.current,
+        decision.target,
+        words.shortened(title, LONGEST_TITLE),
+        proposal_body(environment, run, decision),
+    )
+
+
+def proposal_body(environment: str, run: str, decision: Decision) -> str:
+    """The Markdown of the pull request, within what GitHub takes."""
+    explanation = render_explanation(decision).rstrip()
+    for most_text, most_flavors in zip(EXPLANATION_BUDGETS, FLAVOR_BUDGETS, strict=True):
+        text = template("proposal.md.j2").render(
+            environment=environment,
+            run=run,
+            decision=decision,
+            metrics=_metrics(decision),
+            bars=_bars(decision),
+            flavors=cut(sorted(decision.flavors, key=_order), most_flavors),
+            explanation=_fenced(explanation[:most_text]),
+            is_cut=len(explanation) > most_text,
+            w=words,
+        )
+        if characters(text) <= GITHUB_LIMIT - MARGIN:
+            return text
+    raise AssertionError("the shortest proposal is longer than GitHub takes")
+
+
+def _order(estimate: FlavorEstimate) -> tuple[bool, float, str]:
+    """Cheapest per token first, the unmeasured last."""
+    cost = estimate.usd_per_million_tokens
+    return cost is None, cost or 0.0, estimate.flavor
+
+
+def _metrics(decision: Decision) -> list[tuple[str, str, str, str]]:
+    """(what, now, proposed, difference)."""
+    now, then = _estimate(decision, decision.current), _estimate(decision, decision.target)
+    quantities = (
+        ("**Dollars per million tokens**", "usd_per_million_tokens", words.usd),
+        ("**Time to finish**", "remaining_s", words.duration),
+        ("Dollars for the remaining work", "remaining_usd", words.usd),
+        ("Dollars per hour, head included", "usd_per_hour", words.usd),
+        ("Tokens per second", "tokens_per_s", words.speed),
+    )
+    return [
+        (name, *sides(Quantity(getattr(now, key, None), getattr(then, key, None)), show))
+        for name, key, show in quantities
+    ]
+
+
+def _estimate(decision: Decision, fleet: object) -> FleetEstimate | None:
+    return next((estimate for estimate in decision.fleets if estimate.fleet == fleet), None)
+
+
+def _bars(decision: Decision) -> list[tuple[str, float]]:
+    """(name, dollars per million tokens) of the fleets that were compared, for a plot."""
+    names = {decision.current: "now", decision.target: "proposed"}
+    bars: dict[str, float] = {}
+    for estimate in decision.fleets:
+        if estimate.usd_per_million_tokens is not None:
+            bars.setdefault(names.get(estimate.fleet, str(estimate.fleet)), estimate.usd_per_million_tokens)
+    return list(bars.items())[:MOST_BARS]
+
+
+def _fenced(text: str) -> str:
+    """A code block that no line of the text can end."""
+    fence = "`" * max(3, 1 + max((len(run) for run in text.split() if set(run) == {"`"}), default=0))
+    return f"{fence}text\n{text}\n{fence}"
