@@ -43,7 +43,7 @@ class StateDir:
         """The daemon that runs here, None when there is none (or it died)."""
         try:
             document = json.loads(self._record.read_text())
-            settings = Settings.model_validate_json(json.dumps(document["settings"]))
+            settings = Settings.model_validate(document["settings"])
             found = Running(document["pid"], document["started"], settings)
         except (OSError, ValueError, KeyError):
             return None
