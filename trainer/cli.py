@@ -20,6 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         datefmt="%H:%M:%S",
     )
+    # Horovod's launcher tells its every step through the root logger.
+    logging.getLogger().handlers[0].addFilter(lambda record: record.name != "root" or record.levelno >= logging.WARNING)
     try:
         return int(options.run(options))
     except ValueError as error:

@@ -26,7 +26,9 @@ def finish(training: Training, world: World, settings: Settings) -> dict[str, An
     while True:
         try:
             with translating_failures():
-                return _finish(training, world, settings)
+                scores = _finish(training, world, settings)
+            _say_goodbye()
+            return scores
         except WorldLost as error:
             log.warning("a rank is lost (%s); finishing without it", error)
             training.run_again(world)
@@ -42,6 +44,18 @@ def _finish(training: Training, world: World, settings: Settings) -> dict[str, A
         keep_results(training, training.storage, scores)
     broadcast_object(True, 0, "results kept")
     return scores
+
+
+def _say_goodbye() -> None:
+    """Wait until every rank has learned that the results are kept: the first to leave breaks the others' connections.
+
+    Those that have come here know it, so that a connection which breaks now is no loss.
+    """
+    try:
+        with translating_failures():
+            gather_objects(True, "goodbye")
+    except WorldLost:
+        log.debug("another rank has left already")
 
 
 def _take_average(training: Training, world: World, count: int) -> None:

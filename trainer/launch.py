@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 
 BACKLOG = 1024
 SETTLE_TIMEOUT_S = 45.0
+COMPANY_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 30.0
 COOLDOWN_RANGE_S = (1, 30)
 EXIT_STOPPED = 143
@@ -114,6 +115,7 @@ class Discovery(HostDiscovery):  # type: ignore[misc]
         self._wanted: list[str] = []
         self._offered: list[str] = []
         self._offered_at = time.monotonic()
+        self._wanted_since: dict[str, float] = {}
         self._problem: str | None = None
 
     def find_available_hosts_and_slots(self) -> dict[str, int]:
@@ -121,9 +123,10 @@ class Discovery(HostDiscovery):  # type: ignore[misc]
         wanted = self.refresh()
         usable = self._nodes.usable(wanted)
         if self._offered and not self._is_settled():
-            usable = [host for host in self._offered if host in usable or self._nodes.get(host) is not None]
-        elif set(usable) != set(self._offered):
-            usable = self._with_survivor(usable)
+            usable = list(self._offered)
+        elif self._offered and self._is_company_expected():
+            usable = [host for host in usable if host in self._offered]
+        usable = self._with_survivor(usable)
         if set(usable) != set(self._offered):
             log.info("hosts: %s", self._difference(usable))
             self._offered, self._offered_at = usable, time.monotonic()
@@ -138,7 +141,15 @@ class Discovery(HostDiscovery):  # type: ignore[misc]
                 self._problem = str(error)
                 log.error("%s; the hosts stay as they are", error)
         self._nodes.keep(self._wanted)
+        now = time.monotonic()
+        self._wanted_since = {host: self._wanted_since.get(host, now) for host in self._wanted}
         return self._wanted
+
+    def _is_company_expected(self) -> bool:
+        """Whether a host is on its way that was added just now: hosts that come together join together."""
+        now = time.monotonic()
+        connecting = {node.address for node in self._nodes.in_phase(Phase.CONNECTING)}
+        return any(now - self._wanted_since.get(host, 0.0) < COMPANY_TIMEOUT_S for host in connecting)
 
     def _is_settled(self) -> bool:
         if time.monotonic() - self._offered_at > SETTLE_TIMEOUT_S:
