@@ -1,0 +1,76 @@
+terraform {
+  required_version = ">= 1.10.0, < 2.0.0"
+
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "5.100.0"
+    }
+  }
+
+  # The bucket and its region come from backend.hcl (see backend.hcl.example); terraform/init hands it over.
+  backend "s3" {
+    key          = "centavo/aws/terraform.tfstate"
+    encrypt      = true
+    use_lockfile = true
+  }
+}
+
+provider "aws" {
+  region      = "us-east-1"
+  max_retries = var.max_retries
+
+  default_tags {
+    tags = local.tags
+  }
+}
+
+locals {
+  # For cost allocation: activate these tags, and centavo:cluster, in the billing console.
+  tags = {
+    Project    = "centavo"
+    CostCenter = "training"
+  }
+}
+
+module "centavo" {
+  source = "../.."
+
+  cluster  = "centavo"
+  capacity = var.capacity
+
+  # market = "spot" buys a flavor at the spot price, where it is placed with price-capacity-optimized.
+  flavors = {
+    "t2.medium"  = { max_nodes = 12, volume_gb = 30 }
+    "t2.large"   = { max_nodes = 12, volume_gb = 30 }
+    "t2.xlarge"  = { max_nodes = 12, volume_gb = 30 }
+    "c5.large"   = { max_nodes = 12, volume_gb = 30 }
+    "c5.xlarge"  = { max_nodes = 12, volume_gb = 30 }
+    "c5.2xlarge" = { max_nodes = 12, volume_gb = 30 }
+  }
+
+  # With addresses in ssh_from the head gets a public address that they may open SSH to. Empty: reach it through Systems
+  # Manager, as the README says.
+  head = {
+    instance_type = "t3.small"
+    volume_gb     = 30
+    ssh_from      = []
+  }
+  ssh_public_key = var.ssh_public_key
+
+  vpc_cidr           = "10.20.0.0/16"
+  availability_zones = ["us-east-1a", "us-east-1b", "us-east-1c"]
+  training_zone      = "us-east-1a"
+  nat_gateways       = 1
+  placement_group    = true
+
+  image = {
+    owner = "099720109477" # Canonical
+    name  = "ubuntu/images/hvm-ssd/ubuntu-jammy-22.04-amd64-server-20251015"
+  }
+  login_user      = "ubuntu"
+  fact_path       = "/etc/ansible/facts.d"
+  system_packages = ["python3-venv", "python3-dev", "g++", "cmake", "make", "libgomp1", "libquadmath0"]
+
+  tags = local.tags
+}

@@ -1,0 +1,24 @@
+output "cluster" {
+  description = "Name of the cluster, the value of the tag centavo:cluster."
+  value       = module.centavo.cluster
+}
+
+output "region" {
+  description = "Region of everything."
+  value       = module.centavo.region
+}
+
+output "flavors" {
+  description = "What the controller needs to know of each flavor."
+  value       = module.centavo.flavors
+}
+
+output "head" {
+  description = "The head: its instance, addresses and type."
+  value       = module.centavo.head
+}
+
+output "bucket" {
+  description = "Name of the S3 bucket for checkpoints and results."
+  value       = module.centavo.bucket
+}

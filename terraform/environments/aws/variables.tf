@@ -1,0 +1,15 @@
+variable "capacity" {
+  description = "Nodes of each flavor: the content of capacity.auto.tfvars.json, which the controller writes."
+  type        = map(number)
+}
+
+variable "ssh_public_key" {
+  description = "OpenSSH public key that may log in to the nodes; the controller hands it over as TF_VAR_ssh_public_key."
+  type        = string
+}
+
+variable "max_retries" {
+  description = "How often a failed call to the API is tried again."
+  type        = number
+  default     = 8
+}

@@ -1,0 +1,4 @@
+output "bucket" {
+  description = "Name for backend.hcl."
+  value       = module.bucket.bucket
+}

@@ -1,0 +1,5 @@
+variable "region" {
+  description = "Region of the bucket."
+  type        = string
+  default     = "us-east-1"
+}

@@ -1,0 +1,4 @@
+variable "ssh_public_key" {
+  description = "OpenSSH public key that may log in."
+  type        = string
+}
