@@ -48,7 +48,8 @@ class Workshop:
         """Terraform, with its log in the run's folder or beside the environment's keys."""
         environment = self.environment
         log = (log_directory or environment.state_directory) / "terraform.log"
-        return Terraform(environment.directory, log, [str(environment.root / "terraform" / "init"), environment.name])
+        return Terraform(environment.directory, log, [str(environment.root / "terraform" / "init"), environment.name],
+                         self.clock.is_stopping)
 
     def journal(self, policy: str | None = None) -> Journal:
         """The journal of the unfinished run, or of a new one."""
@@ -85,7 +86,7 @@ class Workshop:
         journal.set_initial(fleet)
         terraform.init()
         take_up_terraform_rc(self.environment)
-        plan = terraform.plan(self.environment.state_directory / "apply.tfplan")
+        plan = terraform.plan(self.environment.state_directory / "apply.tfplan", read=False)
         if plan.has_changes:
             terraform.apply(plan.file)
         cluster.forget()

@@ -19,6 +19,7 @@ from controller.act.capacity import CapacityFile
 from controller.assembly import Workshop, check_policy, open_workshop, take_up_terraform_rc
 from controller.clock import SystemClock
 from controller.decide import POLICIES
+from controller.decide.explain import render_explanation
 from controller.domain import Fleet, Observation
 from controller.errors import CentavoError, JournalError, StoppedError
 from controller.observe.progress import read_progress
@@ -193,8 +194,6 @@ def facts(workshop: Workshop, options: argparse.Namespace) -> int:
 
 def explain(workshop: Workshop, options: argparse.Namespace) -> int:
     """The last decision."""
-    from controller.decide.explain import render_explanation
-
     decision = _latest(workshop).last_decision()
     if decision is None:
         raise JournalError("Nothing has been decided yet.", "`centavo optimize` decides as soon as facts come in.")
@@ -218,15 +217,24 @@ def destroy(workshop: Workshop, options: argparse.Namespace) -> int:
     terraform.init()
     take_up_terraform_rc(workshop.environment)
     journal = latest_run(workshop.environment.runs_directory)
-    if terraform.outputs() is not None and journal is not None:
-        cluster = workshop.cluster(journal)
-        cluster.lift_protection(cluster.workers())
-    made = terraform.plan(workshop.environment.state_directory / "destroy.tfplan", destroy=True)
+    if journal is not None:
+        _lift_protection(workshop, journal)
+    made = terraform.plan(workshop.environment.state_directory / "destroy.tfplan", destroy=True,
+                          read=False)
     if made.has_changes:
         terraform.apply(made.file)
     _end_destroyed(workshop, journal)
     print(f"{workshop.environment.name} is down; nothing of it is left." if made.has_changes else "Nothing was up.")
     return 0
+
+
+def _lift_protection(workshop: Workshop, journal: Journal) -> None:
+    """Lets the groups end their instances; an environment that is half made or half gone has nothing to lift."""
+    cluster = workshop.cluster(journal)
+    try:
+        cluster.lift_protection(cluster.workers())
+    except CentavoError as error:
+        workshop.reporter.note(workshop.clock.now(), f"the nodes' protection was not lifted: {error.what}")
 
 
 def _end_destroyed(workshop: Workshop, journal: Journal | None) -> None:

@@ -102,7 +102,7 @@ class Ansible:
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-        return {"ANSIBLE_CONFIG": str(self._directory / "ansible.cfg"), "PATH": path}
+        return {"ANSIBLE_CONFIG": str(self._directory / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "PATH": path}
 
 
 def inventory(access: SshAccess, instances: Sequence[Instance]) -> dict[str, Any]:

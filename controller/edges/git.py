@@ -69,6 +69,11 @@ class Git:
         """The files in which two commits differ."""
         return tuple(self._text("diff", "--name-only", base, commit).splitlines())
 
+    def has_in_log(self, commit: str, line: str, path: str) -> bool:
+        """Whether a commit that changed the file, `commit` or one before it, has this line in its message."""
+        messages = self._text("log", "--format=%B", commit, "--", path)
+        return line in messages.splitlines()
+
     def commit_file(self, base: str, path: str, content: bytes, message: str) -> str:
         """A commit on top of `base` that sets one file, its id. Nothing in the working tree changes."""
         blob = self._text("hash-object", "-w", "--stdin", stdin=content)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from python_terraform import IsFlagged
 from python_terraform import Terraform as TerraformCommand
 
-from controller.errors import TerraformError
+from controller.errors import StoppedError, TerraformError
 
 LOCK_TIMEOUT = "60s"
 NO_CHANGE, FAILED, CHANGES = 0, 1, 2
@@ -66,8 +66,12 @@ class Outputs:
 class Terraform:
     """Terraform in one environment's directory. Raises TerraformError with the command's own words."""
 
-    def __init__(self, directory: Path, log_file: Path, init_script: Sequence[str]) -> None:
+    def __init__(
+        self, directory: Path, log_file: Path, init_script: Sequence[str],
+        is_stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._directory = directory
+        self._is_stopping = is_stopping
         self._log_file = log_file
         self._init_script = tuple(init_script)
         self._command = TerraformCommand(working_dir=str(directory))
@@ -84,15 +88,15 @@ class Terraform:
             raise self._error("init", done.stdout, done.stderr, "Is Terraform installed, and its registry or a mirror "
                               "of the aws provider within reach? `make setup` says.")
 
-    def plan(self, file: Path, *, destroy: bool = False) -> Plan:
-        """Plans into `file` and reads the plan back as JSON."""
+    def plan(self, file: Path, *, destroy: bool = False, read: bool = True) -> Plan:
+        """Plans into `file` and reads the plan back as JSON, unless nobody will look at that (`read`)."""
         file.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"destroy": IsFlagged} if destroy else {}
         code, out, err = self._run("plan", out=str(file), detailed_exitcode=IsFlagged, input=False,
                                    lock_timeout=LOCK_TIMEOUT, **options)
         if code not in (NO_CHANGE, CHANGES):
             raise self._error("plan", out, err, "Nothing was changed. Mend what it names and try again.")
-        return Plan(file, code == CHANGES, self.show(file) if code == CHANGES else {})
+        return Plan(file, code == CHANGES, self.show(file) if read and code == CHANGES else {})
 
     def show(self, file: Path) -> Mapping[str, Any]:
         """A plan file's JSON."""
@@ -132,6 +136,8 @@ class Terraform:
             raise TerraformError("The command terraform was not found.",
                                  "Install Terraform 1.6 or later, and see that it is on the PATH.") from error
         self._log(command, out + err)
+        if code == FAILED and self._is_stopping():
+            raise StoppedError(f"Stopped during terraform {command}.")
         return code, out, err
 
     def _log(self, command: str, text: str) -> None:

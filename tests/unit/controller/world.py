@@ -216,7 +216,7 @@ class WorldTerraform:
     def init(self) -> None:
         self.world.call("init", lambda: None)
 
-    def plan(self, file: Path, *, destroy: bool = False) -> Plan:
+    def plan(self, file: Path, *, destroy: bool = False, read: bool = True) -> Plan:
         return self.world.call("plan", lambda: self._plan(file), seconds=4)  # type: ignore[no-any-return]
 
     def _plan(self, file: Path) -> Plan:
