@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
+from controller.act.capacity import CapacityFile
 from controller.assembly import Workshop, decide_settings, take_up_terraform_rc
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.edges.terraform import Terraform
@@ -79,6 +80,7 @@ def review(workshop: Workshop, options: argparse.Namespace) -> int:
 def _review(workshop: Workshop, options: argparse.Namespace) -> int:
     environment = workshop.environment
     terraform = _ready(workshop)
+    _provide_capacity_file(workshop)
     file = environment.state_directory / f"review-{os.getpid()}.tfplan"
     try:
         terraform.plan(file)
@@ -165,6 +167,14 @@ def _ready(workshop: Workshop) -> Terraform:
     terraform.init()
     take_up_terraform_rc(workshop.environment)
     return terraform
+
+
+def _provide_capacity_file(workshop: Workshop) -> None:
+    """Where nothing was ever applied, the fleet to start on, as `apply` would write it."""
+    capacity = CapacityFile(workshop.environment.capacity_file)
+    if not capacity.exists():
+        capacity.read()
+        capacity.write(workshop.environment.initial_fleet)
 
 
 def _seal(workshop: Workshop, terraform: Terraform, file: Path, summary: Summary) -> SealedPlan:

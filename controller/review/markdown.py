@@ -193,4 +193,4 @@ def template(name: str) -> Template:
         autoescape=False,
     )
     environment.filters.update(code=code, plain=plain, mark=MARKS.__getitem__, counts=_counts)
-    return environment.gettemplate(name)
+    return environment.get_template(name)
