@@ -127,7 +127,7 @@ def _since_last_shift(samples: Sequence[_Sample]) -> Sequence[_Sample]:
     first = len(samples)
     while first > 0 and (samples[first - 1].log_speed > boundary) == (level > boundary):
         first -= 1
-    return samples[first:]
+    return samples[min(first, len(samples) - RECENT_SAMPLES) :]
 
 
 def _bad_nodes(levels: Mapping[str, float]) -> tuple[str, ...]:

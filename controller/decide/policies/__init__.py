@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from controller.decide.policies.base import Policy
+from controller.decide.policies.bayesian import Bayesian
 from controller.decide.policies.cheapest_fleet import CheapestFleet
+from controller.decide.policies.list_price import HOURLY_PRICE, VCPU_PRICE
+from controller.decide.policies.oracle import Oracle
 from controller.decide.policies.price_time import PriceTime
 
-POLICIES: dict[str, Policy] = {policy.name: policy for policy in (CheapestFleet(), PriceTime())}
+_ALL: tuple[Policy, ...] = (CheapestFleet(), PriceTime(), HOURLY_PRICE, VCPU_PRICE, Bayesian(), Oracle())
+POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
 
 
 class UnknownPolicyError(ValueError):

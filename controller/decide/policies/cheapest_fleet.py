@@ -27,7 +27,7 @@ class CheapestFleet:
         infeasible = infeasible_reason(situation.bounds, situation.usd_per_hour, settings.head_usd_per_hour)
         if infeasible:
             return situation.decision(Verdict.REFUSE, infeasible)
-        waiting = busy_reason(situation) or waiting_reason(situation)
+        waiting = busy_reason(situation) or self.waiting_reason(situation)
         if waiting:
             return situation.decision(Verdict.STAY, waiting)
         model = self.model(situation)
@@ -37,6 +37,14 @@ class CheapestFleet:
         if ending:
             return situation.decision(Verdict.STAY, ending)
         return self._compare(situation, model)
+
+    def waiting_reason(self, situation: Situation) -> str | None:
+        """What has to be measured first."""
+        return waiting_reason(situation)
+
+    def silent(self, situation: Situation) -> list[str]:
+        """Flavors that run and never reported."""
+        return silent_flavors(situation)
 
     def model(self, situation: Situation) -> FleetModel | None:
         """What was measured; of nodes that run and never report a guess, so that they can be replaced."""
@@ -49,7 +57,7 @@ class CheapestFleet:
 
     def _compare(self, situation: Situation, model: FleetModel) -> Decision:
         """Find the best fleet and weigh it against the present one."""
-        silent = silent_flavors(situation)
+        silent = self.silent(situation)
         caps = {f: cap for f, cap in situation.bounds.caps.items() if f not in silent}
         outlook = Outlook(situation, model, replace(situation.bounds, caps=caps), situation.remaining_steps or 0)
         if not model.knows(situation.current) and outlook.violation is None:
@@ -61,7 +69,7 @@ class CheapestFleet:
         if choice is None:
             return situation.decision(Verdict.REFUSE, "no fleet of measured flavors is within the limits")
         decision = self._weigh(outlook, choice)
-        return self._probe(outlook, decision) or decision
+        return self.probe(outlook, decision) or decision
 
     def _weigh(self, outlook: Outlook, choice: Choice) -> Decision:
         """Whether the chosen fleet is worth the switch."""
@@ -72,7 +80,7 @@ class CheapestFleet:
             return self._decided(outlook, Verdict.STAY, reason, choice)
         if outlook.compulsion:
             return self._decided(outlook, Verdict.MOVE, f"{outlook.compulsion}{shortfall}", choice)
-        refusal = self._too_small(outlook, choice) or self._too_uncertain(outlook, target)
+        refusal = self._too_small(outlook, choice) or self.too_uncertain(outlook, target)
         if refusal:
             return self._decided(outlook, Verdict.REFUSE, refusal + shortfall, choice)
         return self._decided(outlook, Verdict.MOVE, self._gain_in_words(outlook, choice) + shortfall, choice)
@@ -92,7 +100,7 @@ class CheapestFleet:
             f" for switching; a move needs ${needed:.4f}"
         )
 
-    def _too_uncertain(self, outlook: Outlook, target: Fleet) -> str | None:
+    def too_uncertain(self, outlook: Outlook, target: Fleet) -> str | None:
         """Why the evidence is too thin."""
         return overlap_reason(outlook.situation, outlook.model, target)
 
@@ -118,7 +126,7 @@ class CheapestFleet:
         decision = situation.decision(verdict, reason, then.target, estimates, saving, switching)
         return replace(decision, scaling=scaling(outlook, then.target))
 
-    def _probe(self, outlook: Outlook, decision: Decision) -> Decision | None:
+    def probe(self, outlook: Outlook, decision: Decision) -> Decision | None:
         """A move that measures promising flavors, on top of what is due anyway; None where none is worth it."""
         if not exploration.is_sensible(outlook):
             return None

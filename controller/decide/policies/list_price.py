@@ -1,0 +1,57 @@
+"""What autoscalers do: the cheapest instance types by the price list, whatever they get done for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from controller.decide.limits import infeasible_reason
+from controller.decide.situation import Situation
+from controller.decide.stability import busy_reason
+from controller.domain import Decision, Fleet, Verdict
+
+
+class ListPrice:
+    """As many nodes as there are, of the flavors that are cheapest by some measure of the price list."""
+
+    def __init__(self, name: str, measure: str, rank: Callable[[Situation, str], float | None]) -> None:
+        self.name, self._measure, self._rank = name, measure, rank
+
+    def decide(self, situation: Situation) -> Decision:
+        """Replace the whole fleet at once when the list says so."""
+        infeasible = infeasible_reason(situation.bounds, situation.usd_per_hour, situation.settings.head_usd_per_hour)
+        if infeasible:
+            return situation.decision(Verdict.REFUSE, infeasible)
+        waiting = busy_reason(situation)
+        if waiting:
+            return situation.decision(Verdict.STAY, waiting)
+        target = self._target(situation)
+        if target.size < max(1, situation.bounds.min_nodes):
+            return situation.decision(Verdict.REFUSE, f"not enough flavors have a known {self._measure}")
+        if target == situation.current:
+            return situation.decision(Verdict.STAY, f"{target} is the cheapest by {self._measure}")
+        return situation.decision(Verdict.MOVE, f"{target} is the cheapest by {self._measure}", target)
+
+    def _target(self, situation: Situation) -> Fleet:
+        """The cheapest nodes, as many as there are now, within the limits."""
+        bounds, counts = situation.bounds, {}
+        wanted = max(bounds.min_nodes, 1, situation.current.size)
+        wanted = wanted if bounds.max_nodes is None else min(wanted, bounds.max_nodes)
+        ranks = {flavor: self._rank(situation, flavor) for flavor in bounds.caps}
+        known = [(rank, flavor) for flavor, rank in ranks.items() if rank is not None]
+        for _, flavor in sorted(known):
+            counts[flavor] = min(bounds.caps[flavor], wanted)
+            wanted -= counts[flavor]
+        return Fleet(counts)
+
+
+def _usd_per_hour(situation: Situation, flavor: str) -> float | None:
+    return situation.usd_per_hour[flavor]
+
+
+def _usd_per_vcpu_hour(situation: Situation, flavor: str) -> float | None:
+    known = situation.settings.flavors.get(flavor)
+    return situation.usd_per_hour[flavor] / known.vcpus if known is not None and known.vcpus else None
+
+
+HOURLY_PRICE = ListPrice("hourly-price", "price per hour", _usd_per_hour)
+VCPU_PRICE = ListPrice("vcpu-price", "price per vCPU", _usd_per_vcpu_hour)

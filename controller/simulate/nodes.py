@@ -1,0 +1,116 @@
+"""The nodes of a simulated fleet: what they cost, how fast they are, and what their facts say."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+from controller.domain import Fact, Fleet, TrainingState
+from controller.simulate.scenario import Scenario, SimulatedFlavor
+
+BAD_NODE_SPEED = 0.5
+MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
+MAX_REPORTING_PER_FLAVOR = 16
+"""Of a flavor with more nodes than this, so many report: thousands of like facts would only take time."""
+
+
+@dataclass
+class Node:
+    """One instance."""
+
+    instance_id: str
+    flavor: SimulatedFlavor
+    factor: float
+    """Its speed over its flavor's."""
+    credits_s: float
+    works: bool = False
+    is_member: bool = False
+    """Whether the fleet counts it: it works, or replaces one that did."""
+    worked_s: float = 0.0
+    first_step: float = 0.0
+    """The training's step when it joined."""
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Its speed at the moment, credits considered."""
+        share = 1.0 if self.worked_s < self.credits_s else self.flavor.baseline_share
+        return self.flavor.tokens_per_s * self.factor * share
+
+
+class Nodes:
+    """All nodes that are paid for, working or not."""
+
+    def __init__(self, scenario: Scenario, rng: random.Random) -> None:
+        self._scenario, self._rng = scenario, rng
+        self._count = 0
+        self.all: list[Node] = []
+
+    def start(self, flavor: SimulatedFlavor) -> Node:
+        """A new node, which does not work yet."""
+        self._count += 1
+        is_bad = self._rng.random() < self._scenario.bad_node_share
+        factor = math.exp(self._rng.gauss(0.0, self._scenario.node_cv)) * (BAD_NODE_SPEED if is_bad else 1.0)
+        node = Node(f"i-{self._count:06d}", flavor, factor, flavor.credits_s)
+        self.all.append(node)
+        return node
+
+    def remove(self, node: Node) -> None:
+        """End a node, which then costs nothing more."""
+        self.all.remove(node)
+
+    @property
+    def members(self) -> list[Node]:
+        return [node for node in self.all if node.is_member]
+
+    @property
+    def working(self) -> list[Node]:
+        return [node for node in self.all if node.works]
+
+    def fleet(self) -> Fleet:
+        """What the fleet is, by flavor: nodes that are on their way to replace others count."""
+        counts: dict[str, int] = {}
+        for node in self.members:
+            counts[node.flavor.name] = counts.get(node.flavor.name, 0) + 1
+        return Fleet(counts)
+
+    def facts(self, at: float, step: float, steady_since_step: float) -> tuple[Fact, ...]:
+        """The facts of the working nodes; noise as a median over the window has it, and a heavy tail."""
+        scenario, rng, working = self._scenario, self._rng, self.working
+        if not working:
+            return ()
+        speed = sum(node.tokens_per_s for node in working)
+        step_s = scenario.tokens_per_step / speed + scenario.communication.seconds(len(working))
+        reported: dict[str, int] = {}
+        facts = []
+        for rank, node in enumerate(working):
+            name = node.flavor.name
+            reported[name] = reported.get(name, 0) + 1
+            steady_steps = step - max(node.first_step, steady_since_step) - scenario.warm_up_steps
+            window = int(min(scenario.window, steady_steps))
+            if window < 1 or reported[name] > MAX_REPORTING_PER_FLAVOR:
+                continue
+            noise = rng.gauss(0.0, MEDIAN_EFFICIENCY * scenario.step_cv / math.sqrt(window))
+            if rng.random() < scenario.heavy_tail_share:
+                noise += rng.uniform(0.0, math.log(3.0))
+            share = node.tokens_per_s / speed
+            compute_s = scenario.tokens_per_step / speed * math.exp(noise)
+            wait_s = (step_s - scenario.tokens_per_step / speed) * math.exp(rng.gauss(0.0, 0.03))
+            facts.append(
+                Fact(
+                    instance_id=node.instance_id,
+                    flavor=name,
+                    rank=rank,
+                    world_size=len(working),
+                    state=TrainingState.TRAINING,
+                    step=int(step),
+                    iteration_time_s=scenario.tokens_per_step / speed + wait_s,
+                    compute_time_s=compute_s,
+                    samples=None,
+                    tokens=scenario.tokens_per_step * share,
+                    window=window,
+                    updated_at=at,
+                    share=share,
+                )
+            )
+        return tuple(facts)

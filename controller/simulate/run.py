@@ -1,0 +1,172 @@
+"""One policy in one scenario: the controller's loop around the real decision function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from controller.decide import DecideSettings, SwitchingAssumptions, Truth, decide
+from controller.decide.model import FleetModel
+from controller.domain import SECONDS_PER_HOUR, Decision, Flavor, Fleet, History, Limits, Move, MovePhase, Verdict
+from controller.simulate.scenario import Scenario
+from controller.simulate.world import Moment, World, market
+
+MAX_INTERVAL_FACTOR = 64
+"""While nothing changes, passes become rarer, up to this many times the interval: it saves simulating time only."""
+MAX_DAYS = 120
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of it."""
+
+    scenario: str
+    policy: str
+    finished: bool
+    cost_usd: float
+    time_s: float
+    deadline_met: bool | None
+    budget_met: bool | None
+    probe_usd: float
+    """What probing cost: nodes that did not work yet, pauses, and dearer steps while probes ran."""
+    moves: int
+    rolled_back: int
+    flip_flops: int
+    moments: tuple[Moment, ...]
+    decisions: tuple[Decision, ...]
+
+
+def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
+    """How a policy is set in a scenario: it knows the catalogue and what switching takes, not the speeds."""
+    flavors = {
+        flavor.name: Flavor(
+            name=flavor.name,
+            market=market(flavor.spot),
+            max_nodes=flavor.max_nodes,
+            vcpus=flavor.vcpus,
+            burstable=flavor.baseline_share < 1,
+            baseline_share=flavor.baseline_share if flavor.baseline_share < 1 else None,
+        )
+        for flavor in scenario.flavors
+    }
+    switching = SwitchingAssumptions(scenario.boot_s, scenario.configure_s, scenario.pause_s, scenario.drain_s)
+    truth = Truth(
+        {flavor.name: flavor.sustained_tokens_per_s for flavor in scenario.flavors},
+        scenario.communication.seconds,
+        scenario.tokens_per_step,
+    )
+    return DecideSettings(
+        policy=policy,
+        objective=scenario.objective,
+        batches=scenario.batches,
+        flavors=flavors,
+        head_usd_per_hour=scenario.head_usd_per_hour,
+        switching=switching,
+        runners_up=0,
+        truth=truth if policy == "oracle" else None,
+    )
+
+
+def limits_for(scenario: Scenario) -> Limits:
+    """The scenario's limits, as the controller is told them."""
+    return Limits(
+        min_nodes=scenario.min_nodes,
+        max_nodes=scenario.max_nodes,
+        max_vcpus_per_flavor=scenario.max_vcpus_per_flavor,
+        max_usd_per_hour=scenario.max_usd_per_hour,
+        deadline_at=scenario.deadline_s,
+        budget_usd=scenario.budget_usd,
+    )
+
+
+def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = None) -> Outcome:
+    """Run a scenario under a policy to the end of its training, or for 120 days at most."""
+    settings = settings or settings_for(scenario, policy)
+    world, limits = World(scenario), limits_for(scenario)
+    observations, decisions = [], []
+    interval_s = scenario.interval_s
+    while not world.is_finished and world.now < MAX_DAYS * 24 * SECONDS_PER_HOUR:
+        world.has_changed = False
+        world.run_until(world.now + interval_s)
+        observation = world.observation()
+        observations.append(observation)
+        if world.has_changed or world.is_moving:
+            interval_s = scenario.interval_s
+        else:
+            interval_s = min(interval_s * 1.5, scenario.interval_s * MAX_INTERVAL_FACTOR)
+        if world.is_moving:
+            continue
+        history = History(
+            observations=tuple(observations),
+            moves=tuple(world.moves),
+            spent_usd=world.spent_usd,
+            unavailable=dict(world.unavailable),
+        )
+        decision = decide([observation], world.prices(), limits, world.progress(), history, settings)
+        decisions.append(decision)
+        if decision.verdict is Verdict.MOVE:
+            world.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
+            interval_s = scenario.interval_s
+    return _outcome(scenario, policy, world, tuple(decisions), settings)
+
+
+def _outcome(
+    scenario: Scenario, policy: str, world: World, decisions: tuple[Decision, ...], settings: DecideSettings
+) -> Outcome:
+    """The figures of a finished run."""
+    deadline, budget = scenario.deadline_s, scenario.budget_usd
+    return Outcome(
+        scenario=scenario.name,
+        policy=policy,
+        finished=world.is_finished,
+        cost_usd=world.spent_usd if world.is_finished else math.inf,
+        time_s=world.now if world.is_finished else math.inf,
+        deadline_met=None if deadline is None else world.is_finished and world.now <= deadline,
+        budget_met=None if budget is None else world.is_finished and world.spent_usd <= budget,
+        probe_usd=_probe_usd(scenario, world),
+        moves=sum(move.phase is MovePhase.DONE for move in world.moves),
+        rolled_back=sum(move.phase is MovePhase.ROLLED_BACK for move in world.moves),
+        flip_flops=flip_flops(world.moves, settings.cooldown_s),
+        moments=tuple(world.moments),
+        decisions=decisions,
+    )
+
+
+def flip_flops(moves: list[Move], cooldown_s: float) -> int:
+    """Moves that undo the one before them within the cool-down after it."""
+    done = [move for move in moves if move.phase is MovePhase.DONE]
+    return sum(
+        later.target == earlier.source and later.at < (earlier.ended_at or earlier.at) + cooldown_s
+        for earlier, later in pairwise(done)
+    )
+
+
+def _probe_usd(scenario: Scenario, world: World) -> float:
+    """What the probes cost beyond the work that they did, by what really is and happened."""
+    model = FleetModel(
+        {flavor.name: flavor.sustained_tokens_per_s for flavor in scenario.flavors},
+        world.usd_per_hour,
+        scenario.tokens_per_step,
+        scenario.communication.seconds,
+        scenario.head_usd_per_hour,
+    )
+    total = 0.0
+    for index, move in enumerate(world.moves):
+        if not move.is_probe or move.ended_at is None:
+            continue
+        probes = {f: n for f, n in move.target.present.items() if not move.source.count(f)}
+        waiting_usd = sum(n * world.usd_per_hour[f] for f, n in probes.items()) * (move.ended_at - move.at)
+        total += waiting_usd / SECONDS_PER_HOUR
+        if move.phase is not MovePhase.DONE:
+            continue
+        pauses_usd = 2 * scenario.pause_s * model.fleet_usd_per_hour(move.target) / SECONDS_PER_HOUR
+        following = world.moves[index + 1] if index + 1 < len(world.moves) else None
+        until = (following.ended_at or following.at) if following else world.now
+        without = Fleet({f: n for f, n in move.target.present.items() if f not in probes})
+        total += pauses_usd
+        if without.size:
+            dearer = max(0.0, model.usd_per_token(move.target) - model.usd_per_token(without))
+            steps = (until - move.ended_at) / model.step_time_s(move.target)
+            total += dearer * steps * scenario.tokens_per_step
+    return total

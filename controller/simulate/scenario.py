@@ -1,0 +1,149 @@
+"""What is simulated: the flavors as they really are, the training, the limits, and what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from controller.decide import Batches, Objective
+from controller.decide.communication import Communication
+from controller.domain import Fleet
+
+
+class ScenarioError(ValueError):
+    """A scenario file that cannot be used; the message says where and why."""
+
+
+@dataclass(frozen=True)
+class SimulatedFlavor:
+    """A flavor as it really is, which policies find out by measuring."""
+
+    name: str
+    usd_per_hour: float
+    tokens_per_s: float
+    vcpus: int | None = None
+    spot: bool = False
+    interruptions_per_hour: float = 0.0
+    baseline_share: float = 1.0
+    """Of a burstable flavor: the share of its speed that is left when the credits are spent."""
+    credits_s: float = 0.0
+    """How long a fresh node runs at full speed."""
+    max_nodes: int | None = None
+    capacity: int | None = None
+    """How many nodes can be had at all, which nobody is told; None: any number."""
+    boots: bool = True
+
+    @property
+    def sustained_tokens_per_s(self) -> float:
+        """Its speed once credits are spent."""
+        return self.tokens_per_s * self.baseline_share
+
+
+@dataclass(frozen=True)
+class PriceChange:
+    """From `at_s` on the flavor costs `usd_per_hour`."""
+
+    at_s: float
+    flavor: str
+    usd_per_hour: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One simulated training. Times are seconds since its start."""
+
+    name: str
+    seed: int
+    flavors: tuple[SimulatedFlavor, ...]
+    initial: Fleet
+    total_steps: int
+    tokens_per_step: float
+    communication: Communication = field(default_factory=Communication)
+    head_usd_per_hour: float = 0.0
+    min_nodes: int = 1
+    max_nodes: int | None = None
+    max_vcpus_per_flavor: Mapping[str, int] = field(default_factory=dict)
+    max_usd_per_hour: float | None = None
+    deadline_s: float | None = None
+    budget_usd: float | None = None
+    objective: Objective = Objective.COST
+    batches: Batches = Batches.BALANCED
+    step_cv: float = 0.10
+    heavy_tail_share: float = 0.02
+    """The share of facts that are off by a factor of up to three."""
+    node_cv: float = 0.03
+    bad_node_share: float = 0.02
+    """The share of nodes that run at half their flavor's speed."""
+    price_changes: tuple[PriceChange, ...] = ()
+    boot_s: float = 90.0
+    boot_sigma: float = 0.3
+    """Spread of the logarithm of the boot time."""
+    boot_timeout_s: float = 600.0
+    configure_s: float = 120.0
+    pause_s: float = 5.0
+    drain_s: float = 60.0
+    no_capacity_after_s: float = 90.0
+    """How long it takes to learn that there is no capacity."""
+    unavailable_s: float = 3600.0
+    interval_s: float = 60.0
+    window: int = 50
+    warm_up_steps: int = 5
+
+    def flavor(self, name: str) -> SimulatedFlavor:
+        """The flavor of this name. Raises KeyError."""
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, SimulatedFlavor]:
+        return {flavor.name: flavor for flavor in self.flavors}
+
+
+def _flavor(name: str, raw: Mapping[str, Any]) -> SimulatedFlavor:
+    try:
+        return SimulatedFlavor(name=name, **raw)
+    except TypeError as error:
+        raise ScenarioError(f"flavor {name}: {error}") from error
+
+
+def parse_scenario(raw: Mapping[str, Any], name: str, prices: Mapping[str, float] | None = None) -> Scenario:
+    """A scenario from the mapping of a YAML file. A flavor without `usd_per_hour` takes its price from `prices`.
+
+    Raises ScenarioError.
+    """
+    values = dict(raw)
+    flavors = []
+    for flavor, properties in dict(values.pop("flavors", {})).items():
+        known = {"usd_per_hour": prices[flavor]} if prices and flavor in prices else {}
+        flavors.append(_flavor(flavor, {**known, **properties}))
+    if not flavors:
+        raise ScenarioError(f"scenario {name} has no flavors")
+    try:
+        coefficients = values.pop("communication_s", (0.0, 0.0, 0.0, 0.0))
+        values["communication"] = Communication(tuple(float(c) for c in coefficients))  # type: ignore[arg-type]
+        values["initial"] = Fleet(values.pop("initial"))
+        values["price_changes"] = tuple(PriceChange(**change) for change in values.pop("price_changes", ()))
+        values["objective"] = Objective(values.pop("objective", "cost"))
+        values["batches"] = Batches(values.pop("batches", "balanced"))
+        scenario = Scenario(name=values.pop("name", name), seed=values.pop("seed", 1), flavors=tuple(flavors), **values)
+    except (TypeError, ValueError, KeyError) as error:
+        raise ScenarioError(f"scenario {name}: {error}") from error
+    unknown = sorted(set(scenario.initial) - {flavor.name for flavor in flavors})
+    if unknown:
+        raise ScenarioError(f"scenario {name}: flavors of the initial fleet are not described: {', '.join(unknown)}")
+    return scenario
+
+
+def load_scenario(path: Path, prices: Mapping[str, float] | None = None) -> Scenario:
+    """Read a scenario from a YAML file. Raises ScenarioError, and OSError when the file cannot be read."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ScenarioError(f"{path} is not YAML: {error}") from error
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"{path} is not a mapping")
+    return parse_scenario(raw, path.stem, prices)
