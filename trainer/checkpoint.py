@@ -1,7 +1,7 @@
 """Checkpoints: everything that a training needs to go on at the very next step, in one checksummed blob.
 
-A blob is a magic line, a JSON header line (checksum, fingerprint of the settings, vocabulary, step) and the arrays as
-NumPy's npz. It is written by a thread of its own, from a copy, so the training stops only for the copy.
+A blob is a magic line, the checksum of all that follows, a JSON header line (step, progress, fingerprint of the settings
+and the vocabulary) and the arrays as NumPy's npz. It is written by a thread of its own, from a copy, so the training stops only for the copy.
 """
 
 from __future__ import annotations
@@ -49,38 +49,33 @@ class Checkpoint:
 
 def encode(checkpoint: Checkpoint, origin: Origin) -> bytes:
     """The checkpoint as one blob."""
-    payload = io.BytesIO()
-    np.savez(payload, **{name: array for name, array in checkpoint.arrays.items()})
-    data = payload.getvalue()
+    arrays = io.BytesIO()
+    np.savez(arrays, **checkpoint.arrays)
     header = {
         "step": checkpoint.step,
-        "sha256": hashlib.sha256(data).hexdigest(),
         "fingerprint": origin.fingerprint,
         "vocabulary": origin.vocabulary,
         "progress": checkpoint.progress,
     }
-    return MAGIC + json.dumps(header).encode() + b"\n" + data
+    content = json.dumps(header).encode() + b"\n" + arrays.getvalue()
+    return MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
 
 
 def decode(blob: bytes, origin: Origin) -> Checkpoint:
     """The checkpoint of a blob. Raises CheckpointError when it is torn, or of another training."""
     if not blob.startswith(MAGIC):
         raise CheckpointError("it is no checkpoint of Centavo, or its beginning is lost")
-    line, newline, data = blob[len(MAGIC) :].partition(b"\n")
-    try:
-        header = json.loads(line) if newline else None
-    except ValueError:
-        header = None
-    if not isinstance(header, dict):
-        raise CheckpointError("its header is torn")
-    if hashlib.sha256(data).hexdigest() != header.get("sha256"):
+    checksum, _, content = blob[len(MAGIC) :].partition(b"\n")
+    if hashlib.sha256(content).hexdigest().encode() != checksum:
         raise CheckpointError("its checksum does not match: it is torn or has been changed")
-    if header.get("vocabulary") != origin.vocabulary:
+    line, _, data = content.partition(b"\n")
+    header = json.loads(line)
+    if header["vocabulary"] != origin.vocabulary:
         raise CheckpointError("it was made with another vocabulary")
-    if header.get("fingerprint") != origin.fingerprint:
+    if header["fingerprint"] != origin.fingerprint:
         raise CheckpointError("it was made with other settings (seed, corpus, vocabulary, model, batch or optimizer)")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return Checkpoint(int(header["step"]), dict(arrays.items()), header["progress"])
+        return Checkpoint(header["step"], dict(arrays.items()), header["progress"])
 
 
 class Checkpoints:
@@ -136,7 +131,7 @@ class Checkpoints:
             try:
                 found.append(decode(blob, self._origin))
                 self.last_saved = self.last_saved or f"{self._storage.location}/{name}"
-            except (CheckpointError, ValueError, KeyError, OSError) as error:
+            except CheckpointError as error:
                 log.warning("checkpoint %s/%s is refused: %s", self._storage.location, name, error)
         return found
 

@@ -19,8 +19,9 @@ __all__ = ["Settings", "SettingsError", "fingerprint", "read", "settings_from"]
 
 
 def _require(condition: bool, message: str) -> None:
+    """ValueError, to which the name of the section is added, unless ``condition``."""
     if not condition:
-        raise SettingsError(message)
+        raise ValueError(message)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,75 @@
+"""Settings are checked as a whole before anything begins, and messages name the key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from trainer.settings import SettingsError, fingerprint, read, settings_from
+
+
+def test_everything_but_the_amount_of_work_has_a_default() -> None:
+    settings = settings_from({"stop": {"steps": 10}})
+    assert settings.stop.steps == 10
+    assert settings.model.preset == "tiny"
+    assert settings.balance.enabled
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "stop: is missing"),
+        ({"stop": {}}, "say when to stop"),
+        ({"stop": {"steps": 0}}, "stop: steps, tokens and epochs must be 1 or more"),
+        ({"stop": {"steps": 5}, "modle": {}}, "modle: unknown key; did you mean model?"),
+        ({"stop": {"steps": 5}, "model": {"unitz": 3}}, "model.unitz: unknown key; did you mean units?"),
+        ({"stop": {"steps": "many"}}, "stop.steps: expected a whole number, not 'many'"),
+        ({"stop": {"steps": True}}, "stop.steps: expected a whole number"),
+        ({"stop": {"steps": 5}, "balance": {"enabled": 1}}, "balance.enabled: expected true or false"),
+        ({"stop": {"steps": 5}, "horovod": {"compression": "zip"}}, "horovod.compression: must be one of none, fp16"),
+        ({"stop": {"steps": 5}, "model": {"units": 30}}, "model: 30 units cannot be divided among 4 heads"),
+        ({"stop": {"steps": 5}, "batch": {"max_tokens": 999}}, "above model.max_length"),
+        ({"stop": {"steps": 5}, "checkpoint": {"keep": 2, "average": 3}}, "average must be from 1 to keep (2)"),
+        ({"stop": {"steps": 5, "patience": 3}}, "needs validate_every_steps"),
+        ({"stop": {"steps": 5}, "optimizer": {"learning_rate": -1}}, "learning_rate must be positive"),
+        ({"stop": {"steps": 5}, "corpus": {"train": "a.txt"}}, "corpus.train: expected a list"),
+        (["stop"], "expected a mapping"),
+    ],
+)
+def test_what_does_not_fit_is_named(data: object, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        settings_from(data)
+    assert message in str(caught.value)
+
+
+def test_a_number_in_scientific_notation_is_a_number_as_yaml_writes_it() -> None:
+    assert settings_from({"stop": {"steps": 1}, "optimizer": {"epsilon": "1e-9"}}).optimizer.epsilon == 1e-9
+
+
+def test_a_file_that_is_missing_or_no_yaml_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"absent\.yml: cannot be read"):
+        read(tmp_path / "absent.yml")
+    (tmp_path / "torn.yml").write_text("stop: {steps: [")
+    with pytest.raises(SettingsError, match=r"torn\.yml: is not YAML"):
+        read(tmp_path / "torn.yml")
+
+
+def test_the_fingerprint_is_of_what_shapes_the_numbers() -> None:
+    settings = settings_from({"stop": {"steps": 10}})
+    longer = settings_from({"stop": {"steps": 99}, "storage": "elsewhere", "batch": {"prefetch": 9}})
+    other_seed = replace(settings, seed=2)
+    assert fingerprint(settings) == fingerprint(longer)
+    assert fingerprint(settings) != fingerprint(other_seed)
+
+
+def test_horovod_options_become_its_environment() -> None:
+    options = {"fusion_threshold_mb": 32, "cycle_time_ms": 2.5, "autotune": True, "autotune_log": "a.csv"}
+    environment = settings_from({"stop": {"steps": 1}, "horovod": options}).horovod.environment()
+    assert environment["HOROVOD_FUSION_THRESHOLD"] == str(32 * 1024 * 1024)
+    assert environment["HOROVOD_CYCLE_TIME"] == "2.5"
+    assert environment["HOROVOD_AUTOTUNE"] == "1"
+    assert environment["HOROVOD_AUTOTUNE_LOG"] == "a.csv"
+    assert environment["HOROVOD_GLOO_TIMEOUT_SECONDS"] == "5"
+    assert "HOROVOD_TIMELINE" not in environment
