@@ -9,6 +9,7 @@ import mxnet as mx
 from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
 
 from trainer.batches import Encoder, Sample, collate
+from trainer.decode import StepDecoder
 from trainer.model import TranslationModel
 
 _LENGTH_PENALTY_K = 5.0
@@ -41,37 +42,30 @@ def translate(
     longest = model.settings.max_length
     encoded = [[*vocabulary.encode(sentence)[: longest - 1], vocabulary.eos_id] for sentence in sentences]
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+    decoder = StepDecoder(model.network, model.settings.architecture().heads)
     sampler = BeamSearchSampler(
         beam_size=beam_size,
-        decoder=_step_of(model),
+        decoder=decoder,
         eos_id=vocabulary.eos_id,
         scorer=BeamSearchScorer(alpha=alpha, K=_LENGTH_PENALTY_K),
         max_length=min(max_length, longest - 1),
     )
+    device = next(iter(model.parameters().values())).list_ctx()[0]
     translations = [""] * len(encoded)
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
         samples: list[Sample] = [(encoded[index], [vocabulary.bos_id, vocabulary.eos_id]) for index in chosen]
-        for index, ids in zip(chosen, _search(model, sampler, samples, vocabulary), strict=True):
+        for index, ids in zip(chosen, _search(decoder, sampler, samples, vocabulary, device), strict=True):
             translations[index] = vocabulary.decode(ids)
     return translations
 
 
-def _step_of(model: TranslationModel) -> Any:
-    def step(ids: Any, states: Any) -> tuple[Any, Any]:
-        scores, states, _ = model.network.decode_step(ids, states)
-        return mx.nd.log_softmax(scores), states
-
-    return step
-
-
-def _search(model: TranslationModel, sampler: Any, samples: Sequence[Sample], vocabulary: Pieces) -> list[list[int]]:
+def _search(
+    decoder: StepDecoder, sampler: Any, samples: Sequence[Sample], vocabulary: Pieces, device: Any
+) -> list[list[int]]:
     """The ids of the best hypothesis of each sample, without begin and end."""
-    device = next(iter(model.parameters().values())).list_ctx()[0]
     batch = collate(samples, vocabulary.pad_id)
-    src, src_len = mx.nd.array(batch.src, ctx=device, dtype="int32"), mx.nd.array(batch.src_len, ctx=device)
-    encoded, _ = model.network.encode(src, valid_length=src_len)
-    states = model.network.decoder.init_state_from_encoder(encoded, src_len)
+    states = decoder.begin(mx.nd.array(batch.src, ctx=device, dtype="int32"), mx.nd.array(batch.src_len, ctx=device))
     begin = mx.nd.full((len(samples),), vocabulary.bos_id, ctx=device, dtype="int32")
     found, _, valid_lengths = sampler(begin, states)
     rows, ends = found[:, 0, :].asnumpy().astype(int), valid_lengths[:, 0].asnumpy().astype(int)

@@ -1,0 +1,91 @@
+"""Translation: a model that has learned its sentences gives them back, whatever the batches."""
+
+from __future__ import annotations
+
+import mxnet as mx
+import numpy as np
+import pytest
+from mxnet import autograd, gluon
+
+from trainer import model
+from trainer.batches import collate, encode_pairs
+from trainer.decode import StepDecoder
+from trainer.model import ModelSettings, TranslationModel
+from trainer.translate import translate
+
+WORDS = {"one": "um", "two": "dois", "three": "três", "four": "quatro", "five": "cinco"}
+
+
+class Words:
+    """A vocabulary of whole words."""
+
+    pad_id, unk_id, bos_id, eos_id = range(4)
+    words = ("", "?", "", "", *WORDS, *WORDS.values())
+
+    def encode(self, sentence: str) -> list[int]:
+        return [self.words.index(word) if word in self.words else self.unk_id for word in sentence.split()]
+
+    def decode(self, ids: list[int]) -> str:
+        return " ".join(self.words[index] for index in ids)
+
+
+def sentences() -> list[tuple[str, str]]:
+    rng = np.random.RandomState(0)
+    chosen = [[list(WORDS)[index] for index in rng.randint(0, 5, rng.randint(1, 6))] for _ in range(64)]
+    return [(" ".join(words), " ".join(WORDS[word] for word in words)) for words in chosen]
+
+
+@pytest.fixture(scope="module")
+def trained() -> TranslationModel:
+    made = model.build(
+        ModelSettings(layers=1, units=32, hidden=64, heads=2, dropout=0.0, max_length=12), len(Words.words)
+    )
+    batch = collate(encode_pairs(Words(), sentences(), 12).samples, Words.pad_id)
+    arrays = [mx.nd.array(array, dtype=array.dtype) for array in (batch.src, batch.src_len, batch.tgt, batch.tgt_len)]
+    trainer = gluon.Trainer(made.parameters(), "adam", {"learning_rate": 5e-3})
+    for _ in range(150):
+        with autograd.record():
+            loss, tokens = made.loss(*arrays)
+        loss.backward()
+        trainer.step(tokens)
+    return made
+
+
+def test_what_was_learned_is_translated(trained: TranslationModel) -> None:
+    sources, references = zip(*sentences(), strict=True)
+    assert translate(trained, Words(), sources) == list(references)
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 64])
+@pytest.mark.parametrize("beam_size", [1, 5])
+def test_the_order_is_kept_whatever_the_batches(trained: TranslationModel, batch_size: int, beam_size: int) -> None:
+    pairs = sentences()[20:]
+    found = translate(trained, Words(), [source for source, _ in pairs], batch_size=batch_size, beam_size=beam_size)
+    assert found == [target for _, target in pairs]
+
+
+def test_no_sentences_give_no_translations(trained: TranslationModel) -> None:
+    assert translate(trained, Words(), []) == []
+
+
+def test_translations_end_at_max_length(trained: TranslationModel) -> None:
+    assert len(translate(trained, Words(), ["five four three two one"], max_length=2)[0].split()) <= 2
+
+
+def test_sentences_that_are_too_long_are_cut(trained: TranslationModel) -> None:
+    assert len(translate(trained, Words(), ["one " * 40])) == 1
+
+
+def test_step_by_step_scores_equal_those_of_gluonnlp() -> None:
+    made = model.build(ModelSettings(layers=2, units=24, hidden=40, heads=3, max_length=20), 40)
+    rng = np.random.RandomState(0)
+    src, src_len = mx.nd.array(rng.randint(4, 40, (4, 9)), dtype="int32"), mx.nd.array([9, 1, 4, 7])
+    decoder = StepDecoder(made.network, 3)
+    states = decoder.begin(src, src_len)
+    encoded, _ = made.network.encode(src, valid_length=src_len)
+    reference = made.network.decoder.init_state_from_encoder(encoded, src_len)
+    for _ in range(6):
+        ids = mx.nd.array(rng.randint(4, 40, 4), dtype="int32")
+        scores, states = decoder(ids, states)
+        expected, reference, _ = made.network.decode_step(ids, reference)
+        assert scores.asnumpy() == pytest.approx(mx.nd.log_softmax(expected).asnumpy(), abs=1e-5)
