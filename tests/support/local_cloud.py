@@ -1,0 +1,269 @@
+"""A localcloud for tests: a daemon of its own on free ports and a slice of loopback of its own, torn down with the test."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import boto3
+import yaml
+from botocore.config import Config
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+IMAGE = "ami-12c6146b"
+POLL_S = 0.05
+
+
+def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 20.0) -> Any:
+    """The first true value of `condition`; AssertionError after `limit_s`."""
+    limit = time.monotonic() + limit_s
+    while not (value := condition()):
+        assert time.monotonic() < limit, f"waited {limit_s} s in vain: {what}"
+        time.sleep(POLL_S)
+    return value
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on, on any address."""
+    with socket.socket() as probe:
+        probe.bind(("0.0.0.0", 0))
+        return int(probe.getsockname()[1])
+
+
+def random_slice() -> str:
+    """A /16 of loopback that other tests hardly use at the same time."""
+    return f"127.{random.SystemRandom().randrange(64, 250)}.0.0/16"
+
+
+def command(*arguments: str, state_dir: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run `python -m localcloud` to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "localcloud", *arguments, "--state-dir", str(state_dir)],
+        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=90, check=False, **options,
+    )  # fmt: skip
+
+
+def write_config(path: Path, **entries: Any) -> dict[str, Any]:
+    """A configuration file on free ports; returns what is in it."""
+    config = {
+        "port": free_port(),
+        "ssh_port": free_port(),
+        "metadata_port": free_port(),
+        "vpc_cidr": random_slice(),
+        "boot_delay_s": 0.1,
+        "shutdown_grace_s": 0.2,
+        "scaling_retry_s": 0.3,
+        **entries,
+    }
+    path.write_text(yaml.safe_dump(config))
+    return config
+
+
+class LocalCloud:
+    """A running cloud, its clients, and what a test needs in it: a network, a key, templates and groups."""
+
+    def __init__(self, directory: Path, **entries: Any) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.state_dir = directory / "state"
+        self.config_file = directory / "localcloud.yml"
+        self.config = write_config(self.config_file, **entries)
+        self.key_file = directory / "id_ed25519"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.key_file], check=True)
+        self._groups = 0
+
+    def __enter__(self) -> LocalCloud:
+        result = command("up", "--config", str(self.config_file), state_dir=self.state_dir)
+        assert result.returncode == 0, result.stderr
+        self._make_network()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        result = command("down", state_dir=self.state_dir)
+        assert result.returncode == 0, result.stderr
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.config['port']}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What points AWS clients at this cloud."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": "us-east-1",
+        }
+
+    def client(self, service: str) -> Any:
+        """A boto3 client."""
+        return boto3.client(
+            service, endpoint_url=self.endpoint, region_name="us-east-1",
+            aws_access_key_id="test", aws_secret_access_key="test", config=Config(retries={"total_max_attempts": 1}),
+        )  # fmt: skip
+
+    def _make_network(self) -> None:
+        self.ec2 = self.client("ec2")
+        self.autoscaling = self.client("autoscaling")
+        self.vpc = self.ec2.create_vpc(CidrBlock=self.config["vpc_cidr"])["Vpc"]["VpcId"]
+        prefix = self.config["vpc_cidr"].removesuffix(".0.0/16")
+        self.subnet_cidr = f"{prefix}.1.0/24"
+        subnet = self.ec2.create_subnet(VpcId=self.vpc, CidrBlock=self.subnet_cidr, AvailabilityZone="us-east-1a")
+        self.subnet = subnet["Subnet"]["SubnetId"]
+        public_key = self.key_file.with_suffix(".pub").read_bytes()
+        self.ec2.import_key_pair(KeyName="tests", PublicKeyMaterial=public_key)
+
+    def template(self, flavor: str = "c5.large", user_data: str | None = None, **entries: Any) -> str:
+        """A launch template's id."""
+        self._groups += 1
+        data: dict[str, Any] = {
+            "ImageId": IMAGE,
+            "InstanceType": flavor,
+            "KeyName": "tests",
+            "MetadataOptions": {"HttpTokens": "required", "InstanceMetadataTags": "enabled"},
+            **entries,
+        }
+        if user_data is not None:
+            data["UserData"] = base64.b64encode(user_data.encode()).decode()
+        name = f"template-{self._groups}"
+        answer = self.ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
+        return str(answer["LaunchTemplate"]["LaunchTemplateId"])
+
+    def group(self, desired: int, template: str | None = None, **entries: Any) -> str:
+        """An Auto Scaling group's name."""
+        template = template or self.template()
+        self._groups += 1
+        name = f"group-{self._groups}"
+        self.autoscaling.create_auto_scaling_group(
+            AutoScalingGroupName=name,
+            **{
+                "MinSize": 0,
+                "MaxSize": 20,
+                "DesiredCapacity": desired,
+                "VPCZoneIdentifier": self.subnet,
+                "LaunchTemplate": {"LaunchTemplateId": template, "Version": "$Latest"},
+                **entries,
+            },
+        )
+        return name
+
+    def delete_group(self, name: str) -> None:
+        """Delete a group with its instances and wait until they are gone."""
+        members = [member["InstanceId"] for member in self.members(name)]
+        self.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=name, ForceDelete=True)
+        wait_until(lambda: all(self.state(member) == "terminated" for member in members), f"the end of {name}")
+
+    def members(self, group: str) -> list[dict[str, Any]]:
+        """A group's instances as DescribeAutoScalingGroups shows them."""
+        answer = self.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[group])
+        return list(answer["AutoScalingGroups"][0]["Instances"])
+
+    def in_service(self, group: str, count: int) -> list[str]:
+        """Wait until a group has exactly `count` instances, all in service; their ids."""
+
+        def settled() -> list[str] | None:
+            members = self.members(group)
+            ready = [member["InstanceId"] for member in members if member["LifecycleState"] == "InService"]
+            return [*ready, ""] if len(ready) == len(members) == count else None
+
+        return list(wait_until(settled, f"{count} instances of {group} in service"))[:-1]
+
+    def activities(self, group: str) -> list[dict[str, Any]]:
+        """A group's activities, newest first."""
+        return list(self.autoscaling.describe_scaling_activities(AutoScalingGroupName=group)["Activities"])
+
+    def run(self, **entries: Any) -> str:
+        """RunInstances of one; its id."""
+        request = {
+            "ImageId": IMAGE, "InstanceType": "t3.micro", "KeyName": "tests", "SubnetId": self.subnet,
+            "MinCount": 1, "MaxCount": 1, **entries,
+        }  # fmt: skip
+        return str(self.ec2.run_instances(**request)["Instances"][0]["InstanceId"])
+
+    def describe(self, instance_id: str) -> dict[str, Any]:
+        """An instance as DescribeInstances shows it."""
+        answer = self.ec2.describe_instances(InstanceIds=[instance_id])
+        return dict(answer["Reservations"][0]["Instances"][0])
+
+    def state(self, instance_id: str) -> str:
+        return str(self.describe(instance_id)["State"]["Name"])
+
+    def address(self, instance_id: str) -> str:
+        return str(self.describe(instance_id)["PrivateIpAddress"])
+
+    def ready(self, instance_id: str) -> str:
+        """Wait until an instance's host answers; its address."""
+        wait_until(lambda: self.host(instance_id)["host"] == "ready", f"the host of {instance_id}")
+        return self.address(instance_id)
+
+    def host(self, instance_id: str) -> dict[str, Any]:
+        """An instance as the control API shows it."""
+        return next(entry for entry in self.control("status")["instances"] if entry["instance_id"] == instance_id)
+
+    def control(self, action: str, document: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Ask the control API; AssertionError with its words when it refuses."""
+        body = None if document is None else json.dumps(document).encode()
+        request = urllib.request.Request(f"{self.endpoint}/_localcloud/{action}", data=body)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return dict(json.load(answer))
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{error.code}: {json.load(error)['error']}") from None
+
+    def ssh_options(self) -> list[str]:
+        """Options of OpenSSH that reach the hosts of this cloud alone."""
+        options = {
+            "IdentityFile": self.key_file,
+            "IdentitiesOnly": "yes",
+            "StrictHostKeyChecking": "no",
+            "UserKnownHostsFile": "/dev/null",
+            "LogLevel": "ERROR",
+            "BatchMode": "yes",
+            "ConnectTimeout": "10",
+            "Port": self.config["ssh_port"],
+        }
+        return ["-F", "none", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
+
+    def ssh_arguments(self, address: str, *remote: str, options: Sequence[str] = ()) -> list[str]:
+        return ["ssh", *self.ssh_options(), *options, f"worker@{address}", *remote]
+
+    def ssh(self, address: str, *remote: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command on a host with OpenSSH's client."""
+        extra = options.pop("options", ())
+        return subprocess.run(
+            self.ssh_arguments(address, *remote, options=extra),
+            capture_output=True, text=True, timeout=30, check=False, **options,
+        )  # fmt: skip
+
+
+def processes_with(marker: str) -> set[int]:
+    """The living processes whose environment holds `marker`."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (entry / "environ").read_bytes().split(b"\0")
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if marker.encode() in environment and state not in "ZX":
+            found.add(int(entry.name))
+    return found - {os.getpid()}
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
