@@ -170,6 +170,11 @@ class Journal:
         for row in self._database.execute("SELECT decision FROM decisions ORDER BY id"):
             yield codec.decision_from_json(row["decision"])
 
+    def plain_decisions(self) -> Iterator[dict[str, Any]]:
+        """All decisions as plain data, oldest first: a report of many reads them several times as fast."""
+        for row in self._database.execute("SELECT decision FROM decisions ORDER BY id"):
+            yield json.loads(row["decision"])
+
     def last_decision(self) -> Decision | None:
         row = self._database.execute("SELECT decision FROM decisions ORDER BY id DESC LIMIT 1").fetchone()
         return None if row is None else codec.decision_from_json(row["decision"])

@@ -17,6 +17,7 @@ from typing import Any
 from controller.domain import SECONDS_PER_HOUR, FlavorEstimate, Fleet, Move, MovePhase, Observation, TrainingState
 from controller.observe.changes import membership_changes
 from controller.observe.facts import parse_time
+from controller.record.alternatives import alternatives
 from controller.record.journal import Journal
 
 FILE_NAME = "report.json"
@@ -51,6 +52,9 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
         "moves": [_move(move, _changes(scores, observations)) for move in journal.moves()],
         "training": _training(scores, observations),
         "cost": _cost(journal, info.initial, final, observations, usd_per_hour, now),
+        "alternatives": alternatives(
+            tuple(summary for _, summary in journal.summaries()), info.initial, usd_per_hour,
+            {flavor: e.tokens_per_s for flavor, e in estimates.items() if e.tokens_per_s}, journal.ended_at()),
     }
 
 
