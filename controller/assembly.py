@@ -19,7 +19,7 @@ from controller.edges.aws import Aws
 from controller.edges.ssh import answering, ensure_key_pair
 from controller.edges.terraform import FlavorOutput, Terraform
 from controller.errors import ConfigError
-from controller.loop import Optimizer
+from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.observe.prices import read_prices, require_prices
 from controller.observe.progress import read_progress
 from controller.record.events import Reporter
@@ -93,13 +93,19 @@ class Workshop:
         flavors = [*cluster.outputs.flavors, cluster.outputs.head.instance_type]
         require_prices(self.prices, flavors, self.environment.prices_file)
 
-    def optimizer(self, journal: Journal, interval_s: float | None = None) -> Optimizer:
-        """The main job on one run."""
+    def optimizer(
+        self, journal: Journal, interval_s: float | None = None, approval: Approval = at_once,
+    ) -> Optimizer:
+        """The main job on one run; `approval` says which fleet may be moved to."""
         environment = with_interval(self.environment, interval_s)
         cluster = self.cluster(journal)
         return Optimizer(environment, self.prices, cluster, journal, self.clock, self.reporter,
-                         decider=partial(self._decide, cluster, journal.info().policy),
-                         bring_up=lambda: self.bring_up(cluster, journal))
+                         decider=self.decider(cluster, journal.info().policy),
+                         bring_up=lambda: self.bring_up(cluster, journal), approval=approval)
+
+    def decider(self, cluster: LiveCluster, policy: str) -> Decider:
+        """How to decide in this environment with this policy."""
+        return partial(self._decide, cluster, policy)
 
     def _decide(
         self, cluster: LiveCluster, policy: str, observations: Sequence[Observation], prices: Mapping[str, Price],

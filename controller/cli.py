@@ -22,6 +22,7 @@ from controller.decide import POLICIES
 from controller.decide.explain import render_explanation
 from controller.domain import Fleet, Observation
 from controller.errors import CentavoError, JournalError, StoppedError
+from controller.loop import at_once
 from controller.observe.progress import read_progress
 from controller.record import codec
 from controller.record.events import PlainReporter, describe
@@ -29,7 +30,14 @@ from controller.record.journal import Journal, Stage
 from controller.record.report import iso, make_report, write_report
 from controller.record.runs import latest_run
 from controller.record.table import facts_table, print_summary
-from controller.review.cli import add_apply_options, add_review, apply_reviewed
+from controller.review.cli import (
+    add_apply_options,
+    add_proposal_options,
+    add_propose,
+    add_review,
+    apply_reviewed,
+    pull_request_approval,
+)
 
 Command = Callable[[Workshop, argparse.Namespace], int]
 
@@ -73,6 +81,7 @@ def parser() -> argparse.ArgumentParser:
     _add(commands, "train", train, "prepare the nodes and start the training, without optimising")
     _add_optimize(commands)
     add_review(commands)
+    add_propose(commands)
     for name, function, purpose in (
         ("status", status, "the fleet, the training and the costs at a glance"),
         ("facts", facts, "what every node says of itself"),
@@ -97,6 +106,9 @@ def _add_optimize(commands: Any) -> None:
                  "the main job: train, and move the training to the cheapest fleet; carries on an unfinished run")
     added.add_argument("--policy", help=f"how to decide: {', '.join(POLICIES)} (default: centavo.yml's)")
     added.add_argument("--interval", type=float, metavar="SECONDS", help="between two looks (default: centavo.yml's)")
+    added.add_argument("--via", choices=["controller", "pull-request"], default="controller",
+                       help="who says when: the controller (the default), or people, by merging its proposal")
+    add_proposal_options(added)
 
 
 def apply(workshop: Workshop, options: argparse.Namespace) -> int:
@@ -140,7 +152,8 @@ def optimize(workshop: Workshop, options: argparse.Namespace) -> int:
     journal = workshop.journal(policy)
     info = journal.info()
     print(f"Run {info.run}, environment {info.environment}, policy {policy}: {journal.directory}", flush=True)
-    optimizer = workshop.optimizer(journal, options.interval)
+    approval = pull_request_approval(workshop, journal, options) if options.via == "pull-request" else at_once
+    optimizer = workshop.optimizer(journal, options.interval, approval)
     try:
         optimizer.run()
     finally:

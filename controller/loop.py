@@ -45,6 +45,15 @@ from controller.record.report import write_report
 HISTORY_LENGTH = 2000
 """Observations that a decision looks back on."""
 
+Approval = Callable[[Decision], "Fleet | None"]
+"""Which fleet a decision may be carried out with now; None: stay."""
+
+
+def at_once(decision: Decision) -> Fleet | None:
+    """The approval of a controller that may move by itself."""
+    return decision.target if decision.verdict is Verdict.MOVE else None
+
+
 Decider = Callable[[Sequence[Observation], Mapping[str, Price], Limits, "Progress | None", History], Decision]
 
 
@@ -54,10 +63,11 @@ class Optimizer:
     def __init__(
         self, environment: Environment, prices: Mapping[str, Price], cluster: LiveCluster, journal: Journal,
         clock: Clock, reporter: Reporter, decider: Decider, bring_up: Callable[[], None],
+        approval: Approval = at_once,
     ) -> None:
         self._environment, self._prices, self._cluster = environment, prices, cluster
         self._journal, self._clock, self._reporter = journal, clock, reporter
-        self._decide, self._bring_up = decider, bring_up
+        self._decide, self._bring_up, self._approval = decider, bring_up, approval
         self._settings = environment.settings.controller
 
     def run(self) -> dict[str, Any]:
@@ -157,20 +167,27 @@ class Optimizer:
         decision = self._decision(observation)
         self._journal.add_decision(decision)
         self._reporter.decided(decision)
-        if decision.verdict is not Verdict.MOVE:
+        target = self._approval(decision)
+        if target is None or not self._can_be_had(decision.current, target):
             return
+        self._take_up_merge(target)
         self._cluster.capacity.refuse_if_changed()
-        self._run_move(Move(self._journal.next_move_id(), self._clock.now(), decision.current, decision.target,
-                            decision.reason))
+        reason = decision.reason if target == decision.target else "people have merged this fleet"
+        self._run_move(Move(self._journal.next_move_id(), self._clock.now(), decision.current, target, reason))
+
+    def _can_be_had(self, current: Fleet, target: Fleet) -> bool:
+        """Whether no flavor that the target has more of is unavailable at the moment: a merged fleet waits for it."""
+        unavailable = self._journal.unavailable(self._clock.now())
+        return not any(target.count(f) > current.count(f) for f in unavailable)
+
+    def _take_up_merge(self, target: Fleet) -> None:
+        """The capacity file may already ask for the fleet that was merged, where people have pulled it into this
+        checkout; that is no foreign change."""
+        if self._cluster.capacity.peek() == target:
+            self._cluster.capacity.read()
 
     def _decision(self, observation: Observation) -> Decision:
-        now = observation.at
-        unavailable = self._journal.unavailable(now)
-        history = History(
-            observations=self._journal.observations(last=HISTORY_LENGTH), moves=self._journal.moves(),
-            spent_usd=self._journal.spent_usd(), unavailable={f: until for f, (until, _) in unavailable.items()})
-        progress = read_progress(observation, self._journal.info().started_at)
-        return self._decide(history.observations, self._prices, self._environment.limits(), progress, history)
+        return decide_on(observation, self._journal, self._prices, self._environment.limits(), self._decide)
 
     def _run_move(self, move: Move) -> None:
         self._journal.save_move(move)
@@ -240,6 +257,19 @@ class Optimizer:
 
     def _usd_per_hour(self) -> dict[str, float]:
         return {flavor: price.usd_per_hour for flavor, price in self._prices.items()}
+
+
+def decide_on(
+    observation: Observation, journal: Journal, prices: Mapping[str, Price], limits: Limits, decide: Decider,
+) -> Decision:
+    """What to do now, on the present observation and on what the journal remembers."""
+    earlier = journal.observations(last=HISTORY_LENGTH)
+    history = History(
+        observations=earlier, moves=journal.moves(), spent_usd=journal.spent_usd(),
+        unavailable={f: until for f, (until, _) in journal.unavailable(observation.at).items()})
+    present = () if earlier and earlier[-1].at >= observation.at else (observation,)
+    progress = read_progress(observation, journal.info().started_at)
+    return decide((*earlier, *present), prices, limits, progress, history)
 
 
 def with_pauses(move: Move, observations: Sequence[Observation]) -> Move:

@@ -36,9 +36,16 @@ class CapacityFile:
     def read(self) -> Fleet:
         """The fleet in the file; an absent file is an empty fleet. Raises CapacityFileError when it is corrupt."""
         content = self._content()
-        fleet = Fleet({}) if content is None else parse_capacity(content, self.path)
+        fleet = self._parsed(content)
         self._digest, self._last = _digest(content), fleet
         return fleet
+
+    def peek(self) -> Fleet:
+        """Like `read`, but what was read last, and so what counts as somebody else's change, stays as it was."""
+        return self._parsed(self._content())
+
+    def _parsed(self, content: bytes | None) -> Fleet:
+        return Fleet({}) if content is None else parse_capacity(content, self.path)
 
     def write(self, fleet: Fleet) -> None:
         """Replaces the file's fleet. Raises CapacityFileError when somebody else has changed the file since it was

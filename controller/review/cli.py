@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,21 @@ from rich.console import Console
 
 from controller.act.capacity import CapacityFile
 from controller.assembly import Workshop, decide_settings, take_up_terraform_rc
-from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.domain import SECONDS_PER_HOUR, Fleet, Verdict
+from controller.edges.git import Git
+from controller.edges.github import open_github
 from controller.edges.terraform import Terraform
 from controller.errors import CentavoError, GuardError, StoppedError
+from controller.loop import decide_on
 from controller.plan import Plan, parse_plan
+from controller.record.journal import Journal, Stage
+from controller.record.runs import latest_run
+from controller.review.approval import PullRequestApproval, describe
 from controller.review.evidence import read_evidence
 from controller.review.guard import Danger
 from controller.review.markdown import render
+from controller.review.proposal_text import proposal_of
+from controller.review.proposals import Outcome, Proposal, ProposalError, Proposals
 from controller.review.sealed import MAX_AGE_S, PlanStore, Seal, SealedPlan, StateId, check_seal, file_sha256
 from controller.review.summary import Evidence, Summary, summarize
 from controller.review.table import print_review
@@ -65,6 +75,20 @@ def add_apply_options(parser: argparse.ArgumentParser) -> None:
         default=MAX_AGE_S / SECONDS_PER_HOUR,
         help="refuse a reviewed plan that is older (default: %(default)g)",
     )
+
+
+def add_propose(commands: Any) -> None:
+    """Adds `propose`."""
+    purpose = "ask for the cheapest fleet in a pull request, in place of moving there; closes an outdated proposal"
+    added = commands.add_parser("propose", help=purpose, description=f"propose: {purpose}.")
+    add_proposal_options(added)
+    added.set_defaults(command=propose)
+
+
+def add_proposal_options(parser: argparse.ArgumentParser) -> None:
+    """Adds where proposals go."""
+    parser.add_argument("--remote", default="origin", help="the git remote to push proposals to (default: %(default)s)")
+    parser.add_argument("--base", metavar="BRANCH", help="the branch to merge into (default: the remote's own default)")
 
 
 def review(workshop: Workshop, options: argparse.Namespace) -> int:
@@ -155,6 +179,58 @@ def _evidence(workshop: Workshop, plan: Plan) -> Evidence:
     settings = decide_settings(environment, environment.settings.controller.policy, {}, head_usd_per_hour)
     fleets: tuple[Fleet, Fleet] = (plan.fleet_before, plan.fleet_after)
     return read_evidence(environment.runs_directory, environment.name, fleets, prices, environment.limits(), settings)
+
+
+def propose(workshop: Workshop, options: argparse.Namespace) -> int:
+    """Looks, decides, and proposes what was decided; an open proposal that is not worth it any more is closed."""
+    journal = latest_run(workshop.environment.runs_directory)
+    if journal is None or journal.info().environment != workshop.environment.name or journal.stage() is Stage.ENDED:
+        raise ProposalError("No training runs, so nothing can be measured.", "`centavo optimize --via pull-request`")
+    cluster, info = workshop.cluster(journal), journal.info()
+    decide = workshop.decider(cluster, info.policy)
+    decision = decide_on(cluster.look(), journal, workshop.prices, workshop.environment.limits(), decide)
+    proposals = open_proposals(workshop, options)
+    if decision.verdict is not Verdict.MOVE:
+        withdrawn = proposals.withdraw(decision.reason)
+        print(f"Nothing to propose: {decision.reason}" + (f"\nClosed {withdrawn.url}." if withdrawn else ""))
+        return 0
+    proposal = proposal_of(workshop.environment.name, info.run, decision)
+    proposed = proposals.propose(proposal)
+    print(f"{proposal.title}: {describe(proposed)}.")
+    if proposed.outcome is Outcome.PUSHED:
+        _print_for_a_person(workshop, proposals, proposal)
+    return 0
+
+
+def _print_for_a_person(workshop: Workshop, proposals: Proposals, proposal: Proposal) -> None:
+    """The body, and the command that opens the pull request with it."""
+    file = workshop.environment.state_directory / "proposal.md"
+    file.write_text(proposals.body_of(proposal), encoding="utf-8")
+    print(f"\n{proposals.body_of(proposal)}")
+    if proposals.compare_url() is not None:
+        print(f"Open it at {proposals.compare_url()}, or with:")
+    command = ["gh", "pr", "create", "--head", proposals.branch, "--base", proposals.base]
+    print(shlex.join([*command, "--title", proposal.title, "--body-file", str(file)]))
+
+
+def pull_request_approval(workshop: Workshop, journal: Journal, options: argparse.Namespace) -> PullRequestApproval:
+    """The approval of `optimize --via pull-request`."""
+    tell = partial(_note, workshop, journal)
+    return PullRequestApproval(workshop.environment.name, journal.info().run, open_proposals(workshop, options), tell)
+
+
+def _note(workshop: Workshop, journal: Journal, message: str) -> None:
+    now = workshop.clock.now()
+    journal.add_event(now, "proposal", message)
+    workshop.reporter.note(now, message)
+
+
+def open_proposals(workshop: Workshop, options: argparse.Namespace) -> Proposals:
+    """The environment's proposals, on the remote and the base branch that the options name."""
+    environment = workshop.environment
+    git = Git(environment.root, options.remote)
+    github = open_github(git.remote_url(), os.environ)
+    return Proposals(environment.name, environment.capacity_file, git, github, options.base)
 
 
 def plan_store(workshop: Workshop) -> PlanStore:

@@ -137,6 +137,10 @@ class Proposals:
             return None
         return self._fleet(self._fetched_base())
 
+    def body_of(self, proposal: Proposal) -> str:
+        """The pull request's body: the text, and what it says to machines."""
+        return f"{proposal.body.rstrip()}\n\n{Mark(proposal.run, proposal.source, proposal.target).text()}\n"
+
     def compare_url(self) -> str | None:
         """Where a person opens the pull request by hand, for a remote on GitHub."""
         repository = repository_of(self._git.remote_url())
@@ -202,8 +206,7 @@ class Proposals:
         return True
 
     def _ask(self, github: GitHub, proposal: Proposal, found: PullRequest | None, has_pushed: bool) -> Proposed:
-        mark = Mark(proposal.run, proposal.source, proposal.target)
-        body = f"{proposal.body.rstrip()}\n\n{mark.text()}\n"
+        body = self.body_of(proposal)
         if found is None:
             try:
                 created = github.create(self.branch, self.base, proposal.title, body)
