@@ -47,6 +47,8 @@ class Action(str, Enum):
     CREATE = "create"
     READ = "read"
     NONE = "none"
+    UNKNOWN = "unknown"
+    """Something that this program does not know; only the controller's guard looks at such a plan, and refuses it."""
 
     @property
     def destroys(self) -> bool:
@@ -121,6 +123,11 @@ class PlanChange:
             if isinstance(block, Mapping) and block.get("key") == key and isinstance(block.get("value"), str):
                 return str(block["value"])
         return None
+
+    def changed_keys(self) -> tuple[str, ...]:
+        """The top-level attributes that differ, or that nobody knows before the apply; null and absent are the same."""
+        before, after = self.before or {}, self.after or {}
+        return tuple(key for key in sorted({*before, *after}) if before.get(key) != after.get(key))
 
     def attributes(self) -> tuple[AttributeChange, ...]:
         """Every leaf that differs, in order of path."""
@@ -206,11 +213,13 @@ def parse_plan(document: Any) -> Plan:
         )
     if document.get("errored"):
         raise PlanError("Terraform could not finish this plan.", "Mend what it complains of, and plan again.")
-    resources = document.get("resource_changes") or ()
-    root = (document.get("configuration") or {}).get("root_module") or {}
-    changes = [_change(raw, root) for raw in resources if raw.get("mode", "managed") == "managed"]
+    changes = parse_changes(document)
+    for change in changes:
+        if change.action is Action.UNKNOWN:
+            step = "Plan with a version of Terraform that fits versions.tf."
+            raise PlanError(f"The plan does something to {change.address} that is not known here.", step)
     outputs = [
-        OutputChange(name, _action(raw.get("actions"), f"output {name}"))
+        OutputChange(name, _action(raw.get("actions")))
         for name, raw in sorted((document.get("output_changes") or {}).items())
     ]
     return Plan(
@@ -218,6 +227,13 @@ def parse_plan(document: Any) -> Plan:
         outputs=tuple(outputs),
         terraform_version=str(document.get("terraform_version", "")),
     )
+
+
+def parse_changes(document: Mapping[str, Any]) -> tuple[PlanChange, ...]:
+    """What a plan's JSON says of each managed resource, in its order; data sources are left out."""
+    root = (document.get("configuration") or {}).get("root_module") or {}
+    resources = document.get("resource_changes") or ()
+    return tuple(_change(raw, root) for raw in resources if raw.get("mode", "managed") == "managed")
 
 
 def read_plan(text: str) -> Plan:
@@ -235,7 +251,7 @@ def flavor_of(change: PlanChange) -> str | None:
 
 def _change(raw: Mapping[str, Any], root: Mapping[str, Any]) -> PlanChange:
     change = raw["change"]
-    action = _action(change.get("actions"), raw["address"])
+    action = _action(change.get("actions"))
     raw_before, raw_after = change.get("before"), change.get("after")
     sensitive = _Either(change.get("before_sensitive"), change.get("after_sensitive"))
     before = _masked(raw_before, sensitive, None, raw_before)
@@ -255,13 +271,8 @@ def _change(raw: Mapping[str, Any], root: Mapping[str, Any]) -> PlanChange:
     )
 
 
-def _action(actions: Any, address: str) -> Action:
-    try:
-        return _ACTIONS[tuple(actions or ())]
-    except KeyError:
-        raise PlanError(
-            f"The plan does something unknown to {address}: {actions!r}.", "Plan with a version that fits versions.tf."
-        ) from None
+def _action(actions: Any) -> Action:
+    return _ACTIONS.get(tuple(actions or ()), Action.UNKNOWN)
 
 
 def _index(raw: Mapping[str, Any]) -> str | None:
@@ -312,7 +323,8 @@ def _masked(value: Any, sensitive: _Either, unknown: Any, before: Any) -> Any:
         return {key: part for key, part in masked.items() if key in (value or ()) or _says_something(part)}
     if isinstance(value, list) or isinstance(unknown, list):
         length = max(len(value or ()), len(unknown or ()))
-        return [_masked(_at(value, i), sensitive.at(i), _at(unknown, i), _at(before, i)) for i in range(length)]
+        parts = [_masked(_at(value, i), sensitive.at(i), _at(unknown, i), _at(before, i)) for i in range(length)]
+        return [part for i, part in enumerate(parts) if i < len(value or ()) or _says_something(part)]
     return value
 
 

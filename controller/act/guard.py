@@ -12,10 +12,14 @@ from typing import Any
 
 from controller.domain import Fleet
 from controller.errors import GuardError
+from controller.plan import GROUP_TYPE, Action, PlanChange, parse_changes
 
-GROUP_TYPE = "aws_autoscaling_group"
-HARMLESS_ACTIONS = (["no-op"], ["read"])
 OWNED_ATTRIBUTE = "desired_capacity"
+WORDS = {
+    Action.DESTROY: "destroyed", Action.REPLACE: "destroyed and created", Action.FORGET: "forgotten",
+    Action.UPDATE: "changed", Action.CREATE: "created", Action.READ: "read",
+    Action.NONE: "imported or moved in the state", Action.UNKNOWN: "changed in an unknown way",
+}
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ def violations(document: Mapping[str, Any], allowance: Allowance) -> list[str]:
     found: list[str] = []
     if document.get("errored"):
         found.append("the plan itself ended in an error")
-    for change in document.get("resource_changes", []):
-        found += _resource_violations(change, allowance)
+    for change in parse_changes(document):
+        found += _change_violations(change, allowance)
     return found
 
 
@@ -50,21 +54,17 @@ def check(document: Mapping[str, Any], allowance: Allowance) -> None:
             "Look at `centavo plan`; a person applies such changes with `centavo apply`, then the controller goes on.")
 
 
-def _resource_violations(resource: Mapping[str, Any], allowance: Allowance) -> list[str]:
-    address, change = str(resource.get("address")), resource.get("change", {})
-    actions = list(change.get("actions", []))
-    if actions in HARMLESS_ACTIONS and not change.get("importing"):
+def _change_violations(change: PlanChange, allowance: Allowance) -> list[str]:
+    if not change.is_change:
         return []
-    if resource.get("type") != GROUP_TYPE or resource.get("mode", "managed") != "managed":
-        return [f"{address} would be {_words(actions)}"]
-    if actions != ["update"]:
-        return [f"the group {address} would be {_words(actions)}"]
-    before, after = change.get("before") or {}, change.get("after") or {}
-    others = sorted(key for key in {*before, *after} - {OWNED_ATTRIBUTE} if before.get(key) != after.get(key))
-    others += sorted(key for key, is_unknown in (change.get("after_unknown") or {}).items() if _any(is_unknown))
+    if change.type != GROUP_TYPE:
+        return [f"{change.address} would be {WORDS[change.action]}"]
+    if change.action is not Action.UPDATE:
+        return [f"the group {change.address} would be {WORDS[change.action]}"]
+    others = [key for key in change.changed_keys() if key != OWNED_ATTRIBUTE]
     if others:
-        return [f"{address} would change in {', '.join(dict.fromkeys(others))}"]
-    return _capacity_violations(address, after, allowance)
+        return [f"{change.address} would change in {', '.join(others)}"]
+    return _capacity_violations(change.address, change.after or {}, allowance)
 
 
 def _capacity_violations(address: str, after: Mapping[str, Any], allowance: Allowance) -> list[str]:
@@ -76,17 +76,3 @@ def _capacity_violations(address: str, after: Mapping[str, Any], allowance: Allo
     if wanted > allowance.max_nodes.get(flavor, 0):
         return [f"{address} would get {wanted} nodes, and {allowance.max_nodes.get(flavor, 0)} are allowed"]
     return []
-
-
-def _any(value: Any) -> bool:
-    """Whether anything in the nested value is true: `after_unknown` marks attributes, lists and blocks that way."""
-    if isinstance(value, Mapping):
-        return any(_any(part) for part in value.values())
-    if isinstance(value, list):
-        return any(_any(part) for part in value)
-    return bool(value)
-
-
-def _words(actions: list[str]) -> str:
-    words = {"create": "created", "delete": "destroyed", "update": "changed", "forget": "forgotten"}
-    return " and ".join(words.get(action, action) for action in actions) or "changed in an unknown way"
