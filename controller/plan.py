@@ -125,9 +125,8 @@ class PlanChange:
         return None
 
     def changed_keys(self) -> tuple[str, ...]:
-        """The top-level attributes that differ, or that nobody knows before the apply; null and absent are the same."""
-        before, after = self.before or {}, self.after or {}
-        return tuple(key for key in sorted({*before, *after}) if before.get(key) != after.get(key))
+        """The top-level attributes that differ, or that nobody knows before the apply."""
+        return tuple(dict.fromkeys(re.split(r"[.\[]", attribute.path)[0] for attribute in self.attributes()))
 
     def attributes(self) -> tuple[AttributeChange, ...]:
         """Every leaf that differs, in order of path."""
@@ -345,14 +344,16 @@ def _at(container: Any, key: Any) -> Any:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """All (path, leaf) of a value; empty containers and nulls are no leaves: providers confuse the two."""
+    """All (path, leaf) of a value. Nulls, empty texts and containers are no leaves: providers built on the older SDK
+    mix them up (a group's `capacity_reservation_preference` turns from null to ""), and Terraform shows no such change.
+    """
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield from _leaves(part, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
         for number, part in enumerate(value):
             yield from _leaves(part, f"{path}[{number}]")
-    elif value is not None:
+    elif value is not None and value != "":
         yield path, value
 
 
