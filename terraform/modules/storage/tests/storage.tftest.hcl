@@ -1,0 +1,108 @@
+mock_provider "aws" {
+  mock_data "aws_iam_policy_document" {
+    defaults = { json = "{\"Version\":\"2012-10-17\",\"Statement\":[]}" }
+  }
+}
+
+variables {
+  name = "unit"
+}
+
+run "the_bucket_is_private_versioned_and_encrypted" {
+  command = apply
+
+  assert {
+    condition = (
+      aws_s3_bucket_public_access_block.this.block_public_acls && aws_s3_bucket_public_access_block.this.block_public_policy &&
+      aws_s3_bucket_public_access_block.this.ignore_public_acls && aws_s3_bucket_public_access_block.this.restrict_public_buckets
+    )
+    error_message = "Nothing in the bucket may become public."
+  }
+
+  assert {
+    condition     = aws_s3_bucket_versioning.this.versioning_configuration[0].status == "Enabled"
+    error_message = "Overwritten checkpoints must be kept."
+  }
+
+  assert {
+    condition     = one(aws_s3_bucket_server_side_encryption_configuration.this.rule).apply_server_side_encryption_by_default[0].sse_algorithm == "AES256"
+    error_message = "Without a key of your own, S3's own keys encrypt."
+  }
+}
+
+run "a_destroy_keeps_results_by_default" {
+  command = plan
+
+  assert {
+    condition     = aws_s3_bucket.this.force_destroy == false
+    error_message = "A bucket that holds results must not go with them."
+  }
+}
+
+run "http_without_tls_is_refused" {
+  command = apply
+
+  assert {
+    condition = (
+      one(data.aws_iam_policy_document.tls_only.statement).effect == "Deny" &&
+      one(one(data.aws_iam_policy_document.tls_only.statement).condition).variable == "aws:SecureTransport" &&
+      length(one(data.aws_iam_policy_document.tls_only.statement).resources) == 2
+    )
+    error_message = "The bucket's policy must deny everything that comes without TLS, on the bucket and on its objects."
+  }
+}
+
+run "a_key_of_your_own_encrypts" {
+  command = apply
+
+  variables {
+    kms_key_arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000"
+  }
+
+  assert {
+    condition     = one(aws_s3_bucket_server_side_encryption_configuration.this.rule).apply_server_side_encryption_by_default[0].sse_algorithm == "aws:kms"
+    error_message = "The key given must be used."
+  }
+}
+
+run "old_versions_end" {
+  command = apply
+
+  assert {
+    condition     = aws_s3_bucket_lifecycle_configuration.this[0].rule[0].noncurrent_version_expiration[0].noncurrent_days == 30
+    error_message = "Old versions are kept for 30 days by default."
+  }
+}
+
+run "old_versions_are_kept_when_asked" {
+  command = plan
+
+  variables {
+    noncurrent_days = null
+  }
+
+  assert {
+    condition     = length(aws_s3_bucket_lifecycle_configuration.this) == 0
+    error_message = "noncurrent_days = null must make no lifecycle rule."
+  }
+}
+
+run "refuses_a_name_that_no_bucket_may_have" {
+  command = plan
+
+  variables {
+    name = "Unit_Bucket"
+  }
+
+  expect_failures = [var.name]
+}
+
+run "refuses_to_keep_old_versions_for_half_a_day" {
+  command = plan
+
+  variables {
+    noncurrent_days = 0.5
+  }
+
+  expect_failures = [var.noncurrent_days]
+}
