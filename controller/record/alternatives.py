@@ -2,13 +2,14 @@
 
 A fleet that has trained as a whole is taken as measured. For any other, DESIGN.md's model is used: a step takes
 B / S + t_comm(N), with the speeds that the run measured and the communication that it saw at the nearest world size.
-All costs are of the training alone, from the first step seen to the last, head included; what comes before and after (boot,
-configuration, fetching the results) is the same whatever the fleet.
+All costs are of the training alone, from the first step seen to the last, head included; what comes before and after
+(boot, configuration, fetching the results) is the same whatever the fleet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -17,7 +18,10 @@ from controller.record.summary import MICRO, Summary
 
 
 def alternatives(
-    summaries: Sequence[Summary], initial: Fleet, usd_per_hour: Mapping[str, float], tokens_per_s: Mapping[str, float],
+    summaries: Sequence[Summary],
+    initial: Fleet,
+    usd_per_hour: Mapping[str, float],
+    tokens_per_s: Mapping[str, float],
     until: float | None = None,
 ) -> dict[str, Any]:
     """The part `alternatives` of report.json.
@@ -33,18 +37,25 @@ def alternatives(
     for name, fleet in fleets.items():
         step = _step(fleet, training, tokens_per_s)
         if step is not None and tokens and all(flavor in usd_per_hour for flavor in fleet.present):
-            found.append({"name": name, "fleet": fleet.present} | _cost(*step, fleet.usd_per_hour(usd_per_hour) + head,
-                                                                       tokens))
+            found.append(
+                {"name": name, "fleet": fleet.present} | _cost(*step, fleet.usd_per_hour(usd_per_hour) + head, tokens)
+            )
     return {
-        "tokens": tokens, "training_usd": spent_usd(training, until), "training_s": _duration_s(training, until),
-        "head_usd_per_hour": head, "fleets": found,
+        "tokens": tokens,
+        "training_usd": spent_usd(training, until),
+        "training_s": _duration_s(training, until),
+        "head_usd_per_hour": head,
+        "fleets": found,
     }
 
 
 def head_usd_per_hour(summaries: Iterable[Summary], usd_per_hour: Mapping[str, float]) -> float:
     """What the cluster costs beyond its workers: the median over the observations in which all of them trained."""
-    rests = [summary.usd_per_hour - summary.fleet.usd_per_hour(usd_per_hour) for summary in summaries
-             if summary.is_whole and all(flavor in usd_per_hour for flavor in summary.fleet.present)]
+    rests = [
+        summary.usd_per_hour - summary.fleet.usd_per_hour(usd_per_hour)
+        for summary in summaries
+        if summary.is_whole and all(flavor in usd_per_hour for flavor in summary.fleet.present)
+    ]
     return round(max(0.0, median(rests)), 6) if rests else 0.0
 
 
@@ -53,7 +64,7 @@ def spent_usd(summaries: Sequence[Summary], until: float | None = None) -> float
     times = [summary.at for summary in summaries]
     if until is not None and times:
         times.append(max(until, times[-1]))
-    pairs = zip(summaries, zip(times, times[1:], strict=False), strict=False)
+    pairs = zip(summaries, pairwise(times), strict=False)
     return round(sum((end - start) * s.usd_per_hour / SECONDS_PER_HOUR for s, (start, end) in pairs), 6)
 
 
@@ -66,16 +77,25 @@ def _duration_s(summaries: Sequence[Summary], until: float | None) -> float:
 def _cost(step_time_s: float, tokens_per_step: float, source: str, usd_per_hour: float, tokens: int) -> dict[str, Any]:
     training_s = step_time_s * tokens / tokens_per_step
     usd = usd_per_hour * training_s / SECONDS_PER_HOUR
-    return {"usd": round(usd, 6), "training_s": round(training_s, 1), "usd_per_million_tokens": usd / tokens * MICRO,
-            "source": source}
+    return {
+        "usd": round(usd, 6),
+        "training_s": round(training_s, 1),
+        "usd_per_million_tokens": usd / tokens * MICRO,
+        "source": source,
+    }
 
 
 def _step(
-    fleet: Fleet, summaries: Sequence[Summary], tokens_per_s: Mapping[str, float],
+    fleet: Fleet,
+    summaries: Sequence[Summary],
+    tokens_per_s: Mapping[str, float],
 ) -> tuple[float, float, str] | None:
     """Seconds and target tokens of a step of the fleet, and whether that is `measured` or by the `model`."""
-    whole = [(s.iteration_time_s, s.tokens) for s in summaries
-             if s.is_whole and s.fleet == fleet and s.iteration_time_s and s.tokens]
+    whole = [
+        (s.iteration_time_s, s.tokens)
+        for s in summaries
+        if s.is_whole and s.fleet == fleet and s.iteration_time_s and s.tokens
+    ]
     if whole:
         return median(time_s for time_s, _ in whole), median(tokens for _, tokens in whole), "measured"
     tokens = [summary.tokens for summary in summaries if summary.is_whole and summary.tokens]

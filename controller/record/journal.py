@@ -170,6 +170,11 @@ class Journal:
         for row in self._database.execute("SELECT decision FROM decisions ORDER BY id"):
             yield codec.decision_from_json(row["decision"])
 
+    def decisions_after(self, number: int) -> Iterator[tuple[int, Decision]]:
+        """The decisions after a number, oldest first, each with its own number."""
+        for row in self._database.execute("SELECT id, decision FROM decisions WHERE id > ? ORDER BY id", (number,)):
+            yield row["id"], codec.decision_from_json(row["decision"])
+
     def plain_decisions(self) -> Iterator[dict[str, Any]]:
         """All decisions as plain data, oldest first: a report of many reads them several times as fast."""
         for row in self._database.execute("SELECT decision FROM decisions ORDER BY id"):
@@ -200,9 +205,9 @@ class Journal:
         self._database.execute("INSERT INTO events (at, move_id, kind, message) VALUES (?, ?, ?, ?)",
                                (at, move_id, kind, message))
 
-    def events(self) -> list[dict[str, Any]]:
-        """All events, oldest first: at, move_id, kind, message."""
-        rows = self._database.execute("SELECT at, move_id, kind, message FROM events ORDER BY id")
+    def events(self, after: int = 0) -> list[dict[str, Any]]:
+        """All events, or those after a number, oldest first: id (their number), at, move_id, kind, message."""
+        rows = self._database.execute("SELECT * FROM events WHERE id > ? ORDER BY id", (after,))
         return [dict(row) for row in rows]
 
     def set_unavailable(self, flavor: str, until: float, reason: str) -> None:

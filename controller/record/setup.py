@@ -15,10 +15,23 @@ from typing import Any
 from controller.config import Environment
 
 FILE_NAME = "setup.json"
-PACKAGES = ("ansible-core", "ansible-runner", "boto3", "gluonnlp", "horovod", "mxnet", "numpy", "pydantic",
-            "python-terraform", "sacrebleu", "scipy", "sentencepiece")
+PACKAGES = (
+    "ansible-core",
+    "ansible-runner",
+    "boto3",
+    "gluonnlp",
+    "horovod",
+    "mxnet",
+    "numpy",
+    "pydantic",
+    "python-terraform",
+    "sacrebleu",
+    "scipy",
+    "sentencepiece",
+)
 _SECRET = re.compile(
-    r"""(?im)^(\s*["']?(?:[\w-]*(?:secret|password|access_key)[\w-]*|[\w-]*token)["']?\s*[:=]\s*)[^\s#{\[].*$""")
+    r"""(?im)^(\s*["']?(?:[\w-]*(?:secret|password|access_key)[\w-]*|[\w-]*token)["']?\s*[:=]\s*)[^\s#{\[].*$"""
+)
 _WAIT_S = 10
 
 
@@ -27,8 +40,12 @@ def keep_setup(environment: Environment, run_directory: Path, command: Mapping[s
     file = run_directory / FILE_NAME
     if file.exists():
         return
-    setup = {"command": dict(command), "versions": versions(environment.directory), "commit": commit(environment.root),
-             "files": _files(environment)}
+    setup = {
+        "command": dict(command),
+        "versions": versions(environment.directory),
+        "commit": commit(environment.root),
+        "files": _files(environment),
+    }
     part = file.with_suffix(".new")
     part.write_text(json.dumps(setup, indent=1) + "\n", encoding="utf-8")
     os.replace(part, file)
@@ -55,8 +72,10 @@ def versions(terraform_directory: Path) -> dict[str, str]:
     if told:
         document = json.loads(told)
         found["terraform"] = document["terraform_version"]
-        found |= {provider.rsplit("/", 1)[-1] + " provider": version
-                  for provider, version in (document.get("provider_selections") or {}).items()}
+        found |= {
+            provider.rsplit("/", 1)[-1] + " provider": version
+            for provider, version in (document.get("provider_selections") or {}).items()
+        }
     return found
 
 
@@ -72,10 +91,15 @@ def without_secrets(text: str) -> str:
 
 
 def _files(environment: Environment) -> dict[str, str]:
-    paths = [path for kind in ("*.yml", "*.tf", "*.tfvars", "*.tfvars.json") for path in environment.directory.glob(kind)]
+    paths = [
+        path for kind in ("*.yml", "*.tf", "*.tfvars", "*.tfvars.json") for path in environment.directory.glob(kind)
+    ]
     paths = [*sorted(paths), environment.path(environment.settings.training.config)]
-    return {os.path.relpath(path, environment.root): without_secrets(path.read_text(encoding="utf-8", errors="replace"))
-            for path in paths if path.is_file()}
+    return {
+        os.path.relpath(path, environment.root): without_secrets(path.read_text(encoding="utf-8", errors="replace"))
+        for path in paths
+        if path.is_file()
+    }
 
 
 def _output(command: list[str], directory: Path) -> str | None:

@@ -79,15 +79,22 @@ def summarise(observation: Observation, usd_per_hour: float) -> Summary:
     furthest = max(observation.facts, key=lambda fact: (fact.step, fact.total_tokens or 0), default=None)
     losses = [fact.loss for fact in training if fact.loss is not None]
     return Summary(
-        at=observation.at, fleet=observation.fleet, usd_per_hour=usd_per_hour, ranks=len(training),
-        unknown=len(observation.unknown), world_size=size,
+        at=observation.at,
+        fleet=observation.fleet,
+        usd_per_hour=usd_per_hour,
+        ranks=len(training),
+        unknown=len(observation.unknown),
+        world_size=size,
         is_whole=size is not None and size == len(measured) == observation.fleet.size,
-        step=furthest.step if furthest else None, total_steps=furthest.total_steps if furthest else None,
+        step=furthest.step if furthest else None,
+        total_steps=furthest.total_steps if furthest else None,
         total_tokens=furthest.total_tokens if furthest else None,
         loss=losses[0] if losses else furthest.loss if furthest else None,
         iteration_time_s=_over(median, (fact.iteration_time_s for fact in measured)),
         slowest_compute_s=_over(max, (fact.compute_time_s for fact in measured)),
-        tokens=_total(measured), flavors=_flavors(measured), changes=_changes(observation.facts),
+        tokens=_total(measured),
+        flavors=_flavors(measured),
+        changes=_changes(observation.facts),
     )
 
 
@@ -105,7 +112,8 @@ def from_plain(at: float, fleet: Fleet, usd_per_hour: float, plain: dict[str, An
     values = {name: value for name, value in plain.items() if name in known}
     values["flavors"] = {
         flavor: NodeTimes(times["nodes"], tuple(times["compute_time_s"]), tuple(times["tokens"]))
-        for flavor, times in values.get("flavors", {}).items()}
+        for flavor, times in values.get("flavors", {}).items()
+    }
     values["changes"] = tuple(tuple(change) for change in values.get("changes", ()))
     return Summary(at, fleet, usd_per_hour, **values)
 
@@ -131,8 +139,9 @@ def _flavors(facts: Iterable[Fact]) -> dict[str, NodeTimes]:
 def _node_times(pairs: list[tuple[float, float]]) -> NodeTimes:
     pairs.sort(key=lambda pair: pair[0] / pair[1])
     count = len(pairs)
-    kept = pairs if count <= KEPT_NODES else [
-        pairs[round(i * (count - 1) / (KEPT_NODES - 1))] for i in range(KEPT_NODES)]
+    kept = (
+        pairs if count <= KEPT_NODES else [pairs[round(i * (count - 1) / (KEPT_NODES - 1))] for i in range(KEPT_NODES)]
+    )
     return NodeTimes(count, tuple(round(time_s, 6) for time_s, _ in kept), tuple(round(n, 2) for _, n in kept))
 
 

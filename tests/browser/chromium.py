@@ -49,23 +49,30 @@ class Page:
                 return dict(message["result"])
             self._note(message)
 
-    async def open(self, file: Path, *, width: int = 1280, height: int = 900, dark: bool = False,
-                   media: str = "screen") -> None:
+    async def open(
+        self, file: Path, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "screen"
+    ) -> None:
         """Loads a file, at a width and in a colour scheme, and waits until it is there."""
         for domain in ("Page", "Runtime", "Log", "Network"):
             await self.call(f"{domain}.enable")
-        await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-                        mobile=width < 600)
-        await self.call("Emulation.setEmulatedMedia", media=media, features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        await self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        await self.call(
+            "Emulation.setEmulatedMedia",
+            media=media,
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         await self.call("Page.navigate", url=file.as_uri())
         await self.until("document.readyState === 'complete'")
 
     async def until(self, condition: str) -> None:
         """Waits until an expression of the page is true."""
+
         async def holds() -> None:
             while not await self.value(condition):
                 await asyncio.sleep(0.05)
+
         await asyncio.wait_for(holds(), ANSWER_S)
 
     async def value(self, expression: str) -> Any:
@@ -121,11 +128,27 @@ class Browser:
 def browser(command: str, profile: Path) -> Iterator[Browser]:
     """A browser with a profile of its own; it ends with the block."""
     process = subprocess.Popen(
-        [command, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
-         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-port=0",
-         f"--user-data-dir={profile}", "about:blank"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        [
+            command,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--mute-audio",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--remote-debugging-port=0",
+            f"--user-data-dir={profile}",
+            "about:blank",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         yield Browser(_port(process))
     finally:

@@ -12,9 +12,23 @@ from controller.domain import Fleet
 
 DIGITS = 4
 """Significant digits of the evidence; report.json and the journal have all of them."""
-FLAVOR_COLUMNS = ("usd_per_hour", "tokens_per_s", "tokens_per_s_low", "tokens_per_s_high", "compute_time_s",
-                  "usd_per_million_tokens", "observations")
-FLEET_COLUMNS = ("step_time_s", "tokens_per_s", "usd_per_hour", "usd_per_million_tokens", "remaining_s", "remaining_usd")
+FLAVOR_COLUMNS = (
+    "usd_per_hour",
+    "tokens_per_s",
+    "tokens_per_s_low",
+    "tokens_per_s_high",
+    "compute_time_s",
+    "usd_per_million_tokens",
+    "observations",
+)
+FLEET_COLUMNS = (
+    "step_time_s",
+    "tokens_per_s",
+    "usd_per_hour",
+    "usd_per_million_tokens",
+    "remaining_s",
+    "remaining_usd",
+)
 
 
 class _Words:
@@ -38,11 +52,19 @@ def pack(decisions: Iterable[Mapping[str, Any]], started_at: float) -> str:
 
 def _row(decision: Mapping[str, Any], started_at: float, words: _Words) -> list[Any]:
     return [
-        round(decision["at"] - started_at), words(decision["verdict"]), words(decision["policy"]),
-        words(decision["reason"]), words(str(Fleet(decision["current"]))), words(str(Fleet(decision["target"]))),
-        rounded(decision["saving_usd"]), rounded(decision["switching_usd"]), int(decision["is_probe"]),
-        [[words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(f["note"])]
-         for f in decision["flavors"]],
+        round(decision["at"] - started_at),
+        words(decision["verdict"]),
+        words(decision["policy"]),
+        words(decision["reason"]),
+        words(str(Fleet(decision["current"]))),
+        words(str(Fleet(decision["target"]))),
+        rounded(decision["saving_usd"]),
+        rounded(decision["switching_usd"]),
+        int(decision["is_probe"]),
+        [
+            [words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(f["note"])]
+            for f in decision["flavors"]
+        ],
         [[words(str(Fleet(f["fleet"]))), *(rounded(f[name]) for name in FLEET_COLUMNS)] for f in decision["fleets"]],
     ]
 

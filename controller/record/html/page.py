@@ -1,4 +1,4 @@
-"""The page `report.html`: one file with its style, script, plots and data in it, made from report.json and the journal."""
+"""The page `report.html`: one file with all that it needs in it, made from report.json and the journal."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from controller.record.html.plots import PER_TOKENS, all_plots
 from controller.record.html.run import Run, read_run
 from controller.record.html.series import compute_spreads, step_times
 from controller.record.journal import Journal
+from controller.record.view import brief
 
 FILE_NAME = "report.html"
 MOST_STEPS = 30
@@ -37,22 +38,45 @@ def write_page(journal: Journal, report: Mapping[str, Any]) -> str:
 def make_page(run: Run) -> str:
     """The whole page."""
     return render(
-        "report.html.j2", run=run, report=run.report, plots=all_plots(run), alternatives=alternatives_rows(run.report),
-        moves=[(move, reported, steps_of(run, move)) for move, reported in zip(run.moves, run.report["moves"], strict=True)],
+        "report.html.j2",
+        run=run,
+        report=run.report,
+        plots=all_plots(run),
+        alternatives=alternatives_rows(run.report),
+        moves=[
+            (move, reported, steps_of(run, move)) for move, reported in zip(run.moves, run.report["moves"], strict=True)
+        ],
         notes=[event for event in run.events if event["move_id"] is None][-MOST_EVENTS:],
-        packed=pack(run.decisions, run.started_at), flavor_columns=FLAVOR_COLUMNS, fleet_columns=FLEET_COLUMNS,
-        spreads=compute_spreads(run), per_tokens=compute_spreads(run, PER_TOKENS), steps=step_times(run),
-        decided=_count(run), title=f"Run {run.report['run']}",
+        packed=pack(run.decisions, run.started_at),
+        flavor_columns=FLAVOR_COLUMNS,
+        fleet_columns=FLEET_COLUMNS,
+        spreads=compute_spreads(run),
+        per_tokens=compute_spreads(run, PER_TOKENS),
+        steps=step_times(run),
+        decided=_count(run),
+        title=f"Run {run.report['run']}",
     )
 
 
 def render(template: str, **values: Any) -> str:
     """A template of this package, with the page's style and script."""
-    environment = Environment(loader=PackageLoader("controller.record.html"), autoescape=True, trim_blocks=True,
-                              lstrip_blocks=True, undefined=StrictUndefined)
-    environment.filters |= {"number": number, "fleet": fleet_text, "clock": clock, "duration": duration, "percent": percent}
+    environment = Environment(
+        loader=PackageLoader("controller.record.html"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "number": number,
+        "fleet": fleet_text,
+        "clock": clock,
+        "duration": duration,
+        "percent": percent,
+    }
     return environment.get_template(template).render(
-        style=Markup(_resource("page.css")), script=Markup(_resource("page.js")), **values)
+        style=Markup(_resource("page.css")), script=Markup(_resource("page.js")), **values
+    )
 
 
 def alternatives_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -60,8 +84,13 @@ def alternatives_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     found = report["alternatives"]
     if not found["fleets"]:
         return []
-    own = {"name": "this run", "usd": found["training_usd"], "training_s": found["training_s"], "source": "measured",
-           "usd_per_million_tokens": 1e6 * found["training_usd"] / found["tokens"]}
+    own = {
+        "name": "this run",
+        "usd": found["training_usd"],
+        "training_s": found["training_s"],
+        "source": "measured",
+        "usd_per_million_tokens": 1e6 * found["training_usd"] / found["tokens"],
+    }
     rows = sorted([own, *found["fleets"]], key=lambda row: float(row["usd"]))
     most = max(float(row["usd"]) for row in rows) or 1.0
     return [{**row, "share": 100 * float(row["usd"]) / most, "is_own": row is own} for row in rows]
@@ -84,7 +113,7 @@ def percent(value: float | None, digits: int = 1) -> str:
 
 def fleet_text(nodes: Mapping[str, int]) -> str:
     """A fleet in words."""
-    return str(Fleet(nodes))
+    return brief(Fleet(nodes))
 
 
 def clock(at: float) -> str:
@@ -109,4 +138,4 @@ def _count(run: Run) -> dict[str, int]:
 
 
 def _resource(name: str) -> str:
-    return files("controller.record.html").joinpath("templates", name).read_text(encoding="utf-8")
+    return files("controller.record.html").joinpath(f"templates/{name}").read_text(encoding="utf-8")

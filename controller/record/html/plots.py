@@ -49,32 +49,63 @@ Draw = Callable[[Run, Size], "Figure | None"]
 def all_plots(run: Run) -> list[Plot]:
     """Every plot of the page."""
     return [
-        _plot(run, "fleet", "Fleet over time", "Nodes that run, by flavor. While a move grows the fleet and has not shrunk "
-              "it yet, both fleets run.", fleet_over_time),
-        _plot(run, "cost", "Dollars per million tokens over time", "Measured: the workers' price an hour over the target "
-              "tokens that the training got through. Dashed: moves, where they ended.", cost_over_time),
-        _plot(run, "compute", "Compute time per flavor", "A rank's own forward and backward, before the allreduce. Box: the "
-              "middle half; line: median; whiskers: 5 % and 95 %. A fast rank gets a larger share of the batch, so that "
-              "flavors differ in the time per token and not in the time per step.", compute_times),
-        _plot(run, "loss", "Loss over steps", "Training loss in nats per target token; dashed: moves, at the step they "
-              "ended.", loss_over_steps),
-        _plot(run, "scaling", "Iteration time against fleet size", "Dots: each fleet that trained, median and middle half "
-              "of its observations. Rings: what the fitted model says of the same fleet. Line: the model for one flavor "
-              "alone.", iteration_times),
+        _plot(
+            run,
+            "fleet",
+            "Fleet over time",
+            "Nodes that run, by flavor. While a move grows the fleet and has not shrunk it yet, both fleets run.",
+            fleet_over_time,
+        ),
+        _plot(
+            run,
+            "cost",
+            "Dollars per million tokens over time",
+            "Measured: the workers' price an hour over the target "
+            "tokens that the training got through. Dashed: moves, where they ended.",
+            cost_over_time,
+        ),
+        _plot(
+            run,
+            "compute",
+            "Compute time per flavor",
+            "A rank's own forward and backward, before the allreduce. Box: the "
+            "middle half; line: median; whiskers: 5 % and 95 %. A fast rank gets a larger share of the batch, so that "
+            "flavors differ in the time per token and not in the time per step.",
+            compute_times,
+        ),
+        _plot(
+            run,
+            "loss",
+            "Loss over steps",
+            "Training loss in nats per target token; dashed: moves, at the step they ended.",
+            loss_over_steps,
+        ),
+        _plot(
+            run,
+            "scaling",
+            "Iteration time against fleet size",
+            "Dots: each fleet that trained, median and middle half "
+            "of its observations. Rings: what the fitted model says of the same fleet. Line: the model for one flavor "
+            "alone.",
+            iteration_times,
+        ),
     ]
 
 
 def _plot(run: Run, name: str, title: str, caption: str, draw: Draw) -> Plot:
     with mpl.rc_context(STYLE):
-        drawn = [to_svg(figure, f"{name}-{size.is_narrow:d}", f"{title}. {caption}")
-                 for size in (WIDE, NARROW) if (figure := draw(run, size)) is not None]
+        drawn = [
+            to_svg(figure, f"{name}-{size.is_narrow:d}", f"{title}. {caption}")
+            for size in (WIDE, NARROW)
+            if (figure := draw(run, size)) is not None
+        ]
     return Plot(name, title, caption, *(drawn or (None, None)))
 
 
 def fleet_over_time(run: Run, size: Size) -> Figure | None:
     """Nodes by flavor, stacked."""
     minutes, counts = series.fleet_over_time(run)
-    if len(minutes) < 2 or not any(any(values) for values in counts.values()):
+    if minutes[:1] == minutes[-1:] or not any(any(values) for values in counts.values()):
         return None
     figure, axes = _one(size)
     draw_fleet(axes, minutes, counts)
@@ -86,8 +117,15 @@ def fleet_over_time(run: Run, size: Size) -> Figure | None:
 
 def draw_fleet(axes: Axes, minutes: Sequence[float], counts: dict[str, list[int]]) -> None:
     """A stack of areas with a hairline of the page's colour between them."""
-    axes.stackplot(minutes, *counts.values(), labels=list(counts), step="post", edgecolor=STAND_INS["surface"],
-                   linewidth=1.2, colors=[colour(i) for i in range(len(counts))])
+    axes.stackplot(
+        minutes,
+        *counts.values(),
+        labels=list(counts),
+        step="post",
+        edgecolor=STAND_INS["surface"],
+        linewidth=1.2,
+        colors=[colour(i) for i in range(len(counts))],
+    )
     axes.set_xlim(minutes[0], minutes[-1])
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
@@ -100,8 +138,14 @@ def cost_over_time(run: Run, size: Size) -> Figure | None:
         return None
     figure, axes = _one(size)
     draw_cost(axes, line)
-    _mark(axes, [(move.move_id, series.minutes_since(run, move.ended_at)) for move in run.moves
-                 if move.ended_at is not None and move.outcome_reason is None])
+    _mark(
+        axes,
+        [
+            (move.move_id, series.minutes_since(run, move.ended_at))
+            for move in run.moves
+            if move.ended_at is not None and move.outcome_reason is None
+        ],
+    )
     axes.set_xlabel("minutes since the start")
     axes.set_ylabel("$ per million tokens")
     return figure
@@ -126,8 +170,10 @@ def compute_times(run: Run, size: Size) -> Figure | None:
     else:
         figure = Figure((size.width, height), layout="constrained")
         left, right = figure.subplots(1, 2)
-    for axes, spreads, label in ((left, per_step, "milliseconds a step"),
-                                 (right, per_tokens, f"milliseconds per {PER_TOKENS:,} target tokens")):
+    for axes, spreads, label in (
+        (left, per_step, "milliseconds a step"),
+        (right, per_tokens, f"milliseconds per {PER_TOKENS:,} target tokens"),
+    ):
         _boxes(axes, spreads, colours)
         axes.set_xlabel(label)
     return figure
@@ -154,17 +200,30 @@ def iteration_times(run: Run, size: Size) -> Figure | None:
         return None
     figure, axes = _one(size)
     if curve:
-        most = 2 * max(step.fleet.size for step in measured)
-        shown = [point for point in curve if point[0] <= most] or curve
-        axes.plot([n for n, _ in shown], [1e3 * t for _, t in shown], color=STAND_INS["ink-2"], linewidth=1.5,
-                  label=f"model, {flavor} alone")
+        sizes = [step.fleet.size for step in measured]
+        shown = [point for point in curve if min(sizes) / 2 <= point[0] <= 2 * max(sizes)] or curve
+        axes.plot(
+            [n for n, _ in shown],
+            [1e3 * t for _, t in shown],
+            color=STAND_INS["ink-2"],
+            linewidth=1.5,
+            label=f"model, {flavor} alone",
+        )
     for step in measured:
         x, y = step.fleet.size, 1e3 * step.median
-        axes.errorbar([x], [y], yerr=[[y - 1e3 * step.q1], [1e3 * step.q3 - y]], fmt="o", markersize=7, elinewidth=1.5,
-                      color=STAND_INS["c0"], markeredgecolor=STAND_INS["surface"])
+        axes.errorbar(
+            [x],
+            [y],
+            yerr=[[y - 1e3 * step.q1], [1e3 * step.q3 - y]],
+            fmt="o",
+            markersize=7,
+            elinewidth=1.5,
+            color=STAND_INS["c0"],
+            markeredgecolor=STAND_INS["surface"],
+        )
         if step.modelled is not None:
             axes.plot([x], [1e3 * step.modelled], "o", markersize=12, fillstyle="none", color=STAND_INS["accent"])
-    _name_fleets(axes, measured, size)
+    _name_fleets(axes, measured)
     axes.plot([], [], "o", color=STAND_INS["c0"], label="measured")
     axes.plot([], [], "o", markersize=10, fillstyle="none", color=STAND_INS["accent"], label="model, same fleet")
     axes.set_ylim(bottom=0)
@@ -176,12 +235,20 @@ def iteration_times(run: Run, size: Size) -> Figure | None:
     return figure
 
 
-def _name_fleets(axes: Axes, measured: Sequence[series.StepTime], size: Size) -> None:
+def _name_fleets(axes: Axes, measured: Sequence[series.StepTime]) -> None:
     if len(measured) > 6:
         return
-    for step in measured:
-        axes.annotate(short(step.fleet), (step.fleet.size, 1e3 * step.median), xytext=(10, 0), fontsize=9.5, va="center",
-                      textcoords="offset points", color=STAND_INS["ink-2"])
+    for number, step in enumerate(sorted(measured, key=lambda step: step.median)):
+        above = number % 2
+        axes.annotate(
+            short(step.fleet),
+            (step.fleet.size, 1e3 * step.median),
+            xytext=(8, 7 if above else -7),
+            va="bottom" if above else "top",
+            fontsize=9.5,
+            textcoords="offset points",
+            color=STAND_INS["ink-2"],
+        )
 
 
 def short(fleet: Fleet) -> str:
@@ -195,8 +262,10 @@ def _colours(run: Run) -> dict[str, str]:
 
 
 def _boxes(axes: Axes, spreads: Sequence[series.Spread], colours: dict[str, str]) -> None:
-    boxes = [{"label": s.flavor, "whislo": s.p5, "q1": s.q1, "med": s.median, "q3": s.q3, "whishi": s.p95, "fliers": []}
-             for s in reversed(spreads)]
+    boxes = [
+        {"label": s.flavor, "whislo": s.p5, "q1": s.q1, "med": s.median, "q3": s.q3, "whishi": s.p95, "fliers": []}
+        for s in reversed(spreads)
+    ]
     drawn = axes.bxp(boxes, vert=False, patch_artist=True, showfliers=False, widths=0.55)
     for box, spread in zip(drawn["boxes"], reversed(spreads), strict=True):
         box.set(facecolor=colours.get(spread.flavor, colour(7)), edgecolor="none")
@@ -221,11 +290,24 @@ def _mark(axes: Axes, moves: Sequence[tuple[int, float]]) -> None:
     if len(moves) > MANY_MOVES:
         return
     for number, x in moves:
-        axes.axvline(x, color=STAND_INS["accent"], linewidth=1.2, linestyle=(0, (4, 3)),
-                     alpha=1.0 if len(moves) <= FEW_MOVES else 0.4)
+        axes.axvline(
+            x,
+            color=STAND_INS["accent"],
+            linewidth=1.2,
+            linestyle=(0, (4, 3)),
+            alpha=1.0 if len(moves) <= FEW_MOVES else 0.4,
+        )
         if len(moves) <= FEW_MOVES:
-            axes.annotate(f"move {number}", (x, 1), xycoords=("data", "axes fraction"), xytext=(4, -3), va="top",
-                          textcoords="offset points", fontsize=9.5, color=STAND_INS["ink-2"])
+            axes.annotate(
+                f"move {number}",
+                (x, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(4, -3),
+                va="top",
+                textcoords="offset points",
+                fontsize=9.5,
+                color=STAND_INS["ink-2"],
+            )
 
 
 def _one(size: Size) -> tuple[Figure, Axes]:
@@ -235,5 +317,11 @@ def _one(size: Size) -> tuple[Figure, Axes]:
 
 def _legend(axes: Axes, size: Size) -> None:
     handles, _ = axes.get_legend_handles_labels()
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=min(len(handles), 3 if size.is_narrow else 8),
-                columnspacing=1.2, handlelength=1.2, handletextpad=0.5)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=min(len(handles), 3 if size.is_narrow else 8),
+        columnspacing=1.2,
+        handlelength=1.2,
+        handletextpad=0.5,
+    )

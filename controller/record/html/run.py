@@ -54,9 +54,16 @@ def read_run(journal: Journal, report: Mapping[str, Any]) -> Run:
     info = journal.info()
     summaries = tuple(summary for _, summary in journal.summaries())
     return Run(
-        report=report, directory=journal.directory, started_at=info.started_at, initial=info.initial,
-        summaries=summaries, decisions=tuple(journal.plain_decisions()), moves=journal.moves(),
-        events=tuple(journal.events()), losses=_losses(journal.directory, summaries), setup=read_setup(journal.directory),
+        report=report,
+        directory=journal.directory,
+        started_at=info.started_at,
+        initial=info.initial,
+        summaries=summaries,
+        decisions=tuple(journal.plain_decisions()),
+        moves=journal.moves(),
+        events=tuple(journal.events()),
+        losses=_losses(journal.directory, summaries),
+        setup=read_setup(journal.directory),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from controller.domain import Fleet
@@ -64,10 +65,14 @@ def thinned(points: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> L
         x, y = tuple(p[0] for p in points), tuple(p[1] for p in points)
         return Line(x, y, y, y)
     edges = [round(i * len(points) / most) for i in range(most + 1)]
-    parts = [points[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    parts = [points[start:end] for start, end in pairwise(edges)]
     values = [[y for _, y in part] for part in parts]
-    return Line(tuple(part[len(part) // 2][0] for part in parts), tuple(median(v) for v in values),
-                tuple(min(v) for v in values), tuple(max(v) for v in values))
+    return Line(
+        tuple(part[len(part) // 2][0] for part in parts),
+        tuple(median(v) for v in values),
+        tuple(min(v) for v in values),
+        tuple(max(v) for v in values),
+    )
 
 
 def coloured_flavors(run: Run) -> list[str]:
@@ -101,8 +106,13 @@ def fleet_over_time(run: Run) -> tuple[list[float], dict[str, list[int]]]:
 def cost_over_time(run: Run) -> Line:
     """Minutes since the start, and the measured dollars per million target tokens of the workers."""
     prices = prices_of(run)
-    return thinned([(minutes_since(run, summary.at), cost) for summary in run.summaries
-                    if (cost := measured_cost(summary, prices)) is not None])
+    return thinned(
+        [
+            (minutes_since(run, summary.at), cost)
+            for summary in run.summaries
+            if (cost := measured_cost(summary, prices)) is not None
+        ]
+    )
 
 
 def measured_cost(summary: Summary, usd_per_hour: Mapping[str, float]) -> float | None:
@@ -114,8 +124,11 @@ def measured_cost(summary: Summary, usd_per_hour: Mapping[str, float]) -> float 
 
 def prices_of(run: Run) -> dict[str, float]:
     """Dollars an hour of each flavor, as the report has them."""
-    return {flavor: values["usd_per_hour"] for flavor, values in run.report["flavors"].items()
-            if values["usd_per_hour"] is not None}
+    return {
+        flavor: values["usd_per_hour"]
+        for flavor, values in run.report["flavors"].items()
+        if values["usd_per_hour"] is not None
+    }
 
 
 def loss_over_steps(run: Run) -> Line:
@@ -155,8 +168,10 @@ def step_times(run: Run, most: int = 24) -> list[StepTime]:
             times.setdefault(summary.fleet, []).append(summary.iteration_time_s)
     modelled = _modelled(run.decisions, {_key(fleet) for fleet in times})
     longest = sorted(times, key=lambda fleet: -len(times[fleet]))[:most]
-    return [StepTime(fleet, len(times[fleet]), *_quartiles(times[fleet]), modelled.get(_key(fleet)))
-            for fleet in sorted(longest, key=lambda fleet: (fleet.size, str(fleet)))]
+    return [
+        StepTime(fleet, len(times[fleet]), *_quartiles(times[fleet]), modelled.get(_key(fleet)))
+        for fleet in sorted(longest, key=lambda fleet: (fleet.size, str(fleet)))
+    ]
 
 
 def model_curve(run: Run) -> tuple[str | None, list[tuple[int, float]]]:
@@ -203,7 +218,8 @@ def _evenly(count: int, most: int) -> list[int]:
 def _spread(flavor: str, values: list[tuple[float, float]]) -> Spread:
     values.sort()
     total = sum(weight for _, weight in values)
-    marks, found, seen = (0.05, 0.25, 0.5, 0.75, 0.95), [], 0.0
+    marks, seen = (0.05, 0.25, 0.5, 0.75, 0.95), 0.0
+    found: list[float] = []
     for value, weight in values:
         seen += weight
         while len(found) < len(marks) and seen >= marks[len(found)] * total:

@@ -1,4 +1,4 @@
-"""Journals of runs that never were, written through the journal's own interface: for the report, the views, the bench."""
+"""Journals of runs that never were, written through the journal's own interface: for report, views and bench."""
 
 from __future__ import annotations
 
@@ -25,10 +25,22 @@ from controller.domain import (
 from controller.record.journal import Journal, Stage
 from controller.record.runs import start_run
 
-PRICES = {"t2.medium": 0.0464, "t2.large": 0.0928, "t2.xlarge": 0.1856, "c5.large": 0.085, "c5.xlarge": 0.17,
-          "c5.2xlarge": 0.34}
-SPEEDS = {"t2.medium": 900.0, "t2.large": 1350.0, "t2.xlarge": 1800.0, "c5.large": 3200.0, "c5.xlarge": 3900.0,
-          "c5.2xlarge": 4700.0}
+PRICES = {
+    "t2.medium": 0.0464,
+    "t2.large": 0.0928,
+    "t2.xlarge": 0.1856,
+    "c5.large": 0.085,
+    "c5.xlarge": 0.17,
+    "c5.2xlarge": 0.34,
+}
+SPEEDS = {
+    "t2.medium": 900.0,
+    "t2.large": 1350.0,
+    "t2.xlarge": 1800.0,
+    "c5.large": 3200.0,
+    "c5.xlarge": 3900.0,
+    "c5.2xlarge": 4700.0,
+}
 HEAD_USD_PER_HOUR = 0.0208
 BEGAN = 1_800_000_000.0
 WAIT_S = 0.09
@@ -50,8 +62,9 @@ class SyntheticRun:
         self.random = random.Random(self.seed)
         self.now, self.step, self.fleet = BEGAN, 0.0, self.initial
         self.change: MembershipChange | None = None
-        self.journal: Journal = start_run(self.runs, environment="test", policy="cheapest-fleet", initial=self.initial,
-                                          now=self.now)
+        self.journal: Journal = start_run(
+            self.runs, environment="test", policy="cheapest-fleet", initial=self.initial, now=self.now
+        )
 
     def boot(self) -> None:
         """Minutes before the first step."""
@@ -63,7 +76,9 @@ class SyntheticRun:
         self.note("the nodes are prepared (30 changes); starting the training")
         self.journal.set_stage(Stage.TRAINING)
 
-    def train(self, passes: int, verdict: Verdict = Verdict.STAY, reason: str = "the fleet is the cheapest there is") -> None:
+    def train(
+        self, passes: int, verdict: Verdict = Verdict.STAY, reason: str = "the fleet is the cheapest there is"
+    ) -> None:
         """Passes that observe and decide."""
         for _ in range(passes):
             observation = self.observe()
@@ -81,8 +96,13 @@ class SyntheticRun:
         """A decision in favour of a fleet, or against it."""
         self.journal.add_decision(self.decision(self.observe(), verdict, target, reason))
 
-    def move(self, target: Fleet, reason: str = "c5.large costs 0.0073 $/M tokens, 34 % less than now",
-             failure: str | None = None, until: MovePhase = MovePhase.DONE) -> Move:
+    def move(
+        self,
+        target: Fleet,
+        reason: str = "c5.large costs 0.0073 $/M tokens, 34 % less than now",
+        failure: str | None = None,
+        until: MovePhase = MovePhase.DONE,
+    ) -> Move:
         """A move with all its steps; `failure` rolls it back, `until` leaves it under way."""
         self.decide(target, reason)
         source = self.fleet
@@ -128,21 +148,46 @@ class SyntheticRun:
         size = self.initial.size
         fleets = [observation.fleet, target, *(Fleet({flavor: size}) for flavor in PRICES)]
         scaling = tuple(self._estimate(Fleet({"c5.large": n})) for n in (1, 2, 3, 4, 6, 8, 12, 16, 24))
-        return Decision(observation.at, "cheapest-fleet", verdict, observation.fleet, target, reason,
-                        tuple(self._flavor(flavor) for flavor in PRICES), tuple(self._estimate(f) for f in fleets),
-                        saving_usd=self.random.uniform(0, 0.01), switching_usd=0.0004, scaling=scaling)
+        return Decision(
+            observation.at,
+            "cheapest-fleet",
+            verdict,
+            observation.fleet,
+            target,
+            reason,
+            tuple(self._flavor(flavor) for flavor in PRICES),
+            tuple(self._estimate(f) for f in fleets),
+            saving_usd=self.random.uniform(0, 0.01),
+            switching_usd=0.0004,
+            scaling=scaling,
+        )
 
     def _flavor(self, flavor: str) -> FlavorEstimate:
         speed = SPEEDS[flavor] * self.random.gauss(1, 0.02)
-        return FlavorEstimate(flavor, PRICES[flavor], speed, speed * 0.97, speed * 1.03, self.tokens_per_step / 6 / speed,
-                              PRICES[flavor] / 3600 / speed * 1e6, observations=int(self.step))
+        return FlavorEstimate(
+            flavor,
+            PRICES[flavor],
+            speed,
+            speed * 0.97,
+            speed * 1.03,
+            self.tokens_per_step / 6 / speed,
+            PRICES[flavor] / 3600 / speed * 1e6,
+            observations=int(self.step),
+        )
 
     def _estimate(self, fleet: Fleet) -> FleetEstimate:
         step_s = self.step_s(fleet) * self.random.gauss(1, 0.01)
         usd = fleet.usd_per_hour(PRICES) + HEAD_USD_PER_HOUR
         left = (self.total_steps - self.step) * step_s
-        return FleetEstimate(fleet, step_s, self.tokens_per_step / step_s, usd,
-                             usd / 3600 * step_s / self.tokens_per_step * 1e6, left, left * usd / 3600)
+        return FleetEstimate(
+            fleet,
+            step_s,
+            self.tokens_per_step / step_s,
+            usd,
+            usd / 3600 * step_s / self.tokens_per_step * 1e6,
+            left,
+            left * usd / 3600,
+        )
 
     def _facts(self) -> list[Fact]:
         speed = sum(count * SPEEDS[flavor] for flavor, count in self.fleet.present.items())
@@ -150,11 +195,29 @@ class SyntheticRun:
         facts = []
         for rank, (name, flavor) in enumerate(self._nodes()):
             share = SPEEDS[flavor] / speed
-            facts.append(Fact(
-                name, flavor, rank, self.fleet.size, TrainingState.TRAINING, int(self.step), step_s,
-                self.tokens_per_step / speed * self.random.gauss(1, 0.06), 64.0, self.tokens_per_step * share, 50, self.now,
-                812_646_400, None, self.total_steps, int(self.step * self.tokens_per_step), loss, share,
-                last_change=self.change))
+            facts.append(
+                Fact(
+                    name,
+                    flavor,
+                    rank,
+                    self.fleet.size,
+                    TrainingState.TRAINING,
+                    int(self.step),
+                    step_s,
+                    self.tokens_per_step / speed * self.random.gauss(1, 0.06),
+                    64.0,
+                    self.tokens_per_step * share,
+                    50,
+                    self.now,
+                    812_646_400,
+                    None,
+                    self.total_steps,
+                    int(self.step * self.tokens_per_step),
+                    loss,
+                    share,
+                    last_change=self.change,
+                )
+            )
         return facts
 
     def _nodes(self) -> list[tuple[str, str]]:
@@ -183,8 +246,16 @@ class SyntheticRun:
         results = self.journal.directory / "results"
         results.mkdir()
         scores: dict[str, Any] = {
-            "steps": int(self.step), "tokens": int(self.step * self.tokens_per_step), "final_loss": 1.92, "bleu": 31.4,
-            "exact_match": 0.5, "signature": "s", "steps_lost": 0, "restarts": 0, "replicas_identical": True}
+            "steps": int(self.step),
+            "tokens": int(self.step * self.tokens_per_step),
+            "final_loss": 1.92,
+            "bleu": 31.4,
+            "exact_match": 0.5,
+            "signature": "s",
+            "steps_lost": 0,
+            "restarts": 0,
+            "replicas_identical": True,
+        }
         (results / "scores.json").write_text(json.dumps(scores))
 
 

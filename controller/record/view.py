@@ -1,0 +1,330 @@
+"""A run at a glance, for a terminal of 80 columns: what is known of it, gathered step by step, and how that is drawn.
+
+The live view of `centavo optimize` and `centavo watch` draw the same `RunView`; the one is told by the loop, the other
+reads the journal.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.progress_bar import ProgressBar
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, Fleet, Move, MovePhase, Verdict
+from controller.record.summary import MICRO, Summary
+
+KEPT_DECISIONS = 4
+KEPT_NOTES = 4
+KEPT_STEPS = 8
+KEPT_LOOKS = 30
+"""Looks that the spread of the compute times is over."""
+BAR_WIDTH = 30
+PHASES = (MovePhase.PROPOSED, MovePhase.GROWING, MovePhase.JOINING, MovePhase.SHRINKING, MovePhase.DONE)
+VERBS = {Verdict.MOVE: "move", Verdict.STAY: "stay", Verdict.REFUSE: "no move"}
+COLOURS = {Verdict.MOVE: "green", Verdict.STAY: "default", Verdict.REFUSE: "yellow"}
+
+
+@dataclass
+class SpokenDecision:
+    """Decisions in a row that say the same."""
+
+    verdict: Verdict
+    reason: str
+    at: float
+    times: int = 1
+
+
+@dataclass
+class RunView:
+    """What is known of a run now. Written by one thread, drawn by another: every change replaces a value as a whole."""
+
+    run: str
+    environment: str
+    policy: str
+    started_at: float
+    initial: Fleet
+    usd_per_hour: Mapping[str, float]
+    status: str = "running"
+    status_reason: str | None = None
+    ended_at: float | None = None
+    now: Summary | None = None
+    trained: Summary | None = None
+    """The last summary in which ranks trained: what is shown while a move makes them pause."""
+    recent: deque[Summary] = field(default_factory=lambda: deque(maxlen=KEPT_LOOKS))
+    spent_usd: float = 0.0
+    first_usd_per_million: float | None = None
+    """Measured on the first fleet, workers alone."""
+    flavors: Mapping[str, FlavorEstimate] = field(default_factory=dict)
+    decision: Decision | None = None
+    move: Move | None = None
+    steps: tuple[tuple[float, MovePhase, str], ...] = ()
+    """Of the last move."""
+    decisions: deque[SpokenDecision] = field(default_factory=lambda: deque(maxlen=KEPT_DECISIONS))
+    notes: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
+
+    def see(self, summary: Summary, spent_usd: float) -> None:
+        """A look at the fleet."""
+        self.now, self.spent_usd = summary, spent_usd
+        self.recent.append(summary)
+        if summary.ranks:
+            self.trained = summary
+        if summary.fleet == self.initial and (cost := self.fleet_cost(summary)) is not None:
+            self.first_usd_per_million = cost
+
+    def decide(self, decision: Decision) -> None:
+        """A decision."""
+        self.decision = decision
+        self.flavors = {estimate.flavor: estimate for estimate in decision.flavors} or self.flavors
+        last = self.decisions[-1] if self.decisions else None
+        if last is not None and (last.verdict, last.reason) == (decision.verdict, decision.reason):
+            self.decisions[-1] = SpokenDecision(last.verdict, last.reason, decision.at, last.times + 1)
+        else:
+            self.decisions.append(SpokenDecision(decision.verdict, decision.reason, decision.at))
+
+    def step(self, at: float, move: Move, note: str) -> None:
+        """A step of a move."""
+        earlier = self.steps if self.move is not None and self.move.move_id == move.move_id else ()
+        self.steps = (*earlier, (at, move.phase, note))[-KEPT_STEPS:]
+        self.move = move
+
+    def note(self, at: float, message: str) -> None:
+        """Something that a person wants to know."""
+        self.notes.append((at, message))
+
+    def fleet_cost(self, summary: Summary) -> float | None:
+        """Dollars per million tokens of the workers, as measured."""
+        if any(flavor not in self.usd_per_hour for flavor in summary.fleet.present):
+            return None
+        return summary.usd_per_million_tokens(summary.fleet.usd_per_hour(self.usd_per_hour))
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Until the training ends, as it goes now."""
+        seen = self.trained
+        if seen is None or seen.iteration_time_s is None or not seen.total_steps or seen.step is None:
+            return None
+        return max(0, seen.total_steps - seen.step) * seen.iteration_time_s
+
+    @property
+    def expected_usd(self) -> float | None:
+        """What the run will have cost at its end, if nothing moves any more."""
+        if self.now is None or self.remaining_s is None:
+            return None
+        return self.spent_usd + self.remaining_s * self.now.usd_per_hour / SECONDS_PER_HOUR
+
+    @property
+    def saved_usd(self) -> float | None:
+        """What the remaining work costs less on this fleet than it would on the first one, workers alone."""
+        seen = self.trained
+        if self.first_usd_per_million is None or seen is None or not seen.tokens or self.remaining_s is None:
+            return None
+        cost = self.fleet_cost(seen)
+        if cost is None or seen.step is None or seen.total_steps is None:
+            return None
+        return (self.first_usd_per_million - cost) * (seen.total_steps - seen.step) * seen.tokens / MICRO
+
+
+def render(view: RunView, now: float, detail: int = 2) -> RenderableType:
+    """The view as it is drawn; 80 columns are enough. `detail` from 2 down to 0 takes fewer and fewer lines."""
+    parts: list[RenderableType] = [_head(view, now), _fleet(view, only_used=detail == 0), _training(view), _money(view)]
+    if view.move is not None and (detail > 0 or not view.move.phase.is_final):
+        parts.append(_move(view, view.move, (1, 2, 5)[detail]))
+    parts.append(_decisions(view, (1, 2, KEPT_DECISIONS)[detail]))
+    if view.notes and (detail > 0 or view.now is None):
+        parts.append(_notes(view, (1, 1, KEPT_NOTES)[detail]))
+    return Group(*parts)
+
+
+class Drawing:
+    """The view as it is at each refresh, with as much detail as the terminal has lines for."""
+
+    def __init__(self, view: RunView, now: Callable[[], float]) -> None:
+        self._view, self._now = view, now
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        now = self._now()
+        for detail in (2, 1, 0):
+            drawn = render(self._view, now, detail)
+            if len(console.render_lines(drawn, options, pad=False)) < console.size.height:
+                break
+        yield drawn
+
+
+def _head(view: RunView, now: float) -> RenderableType:
+    text = Text.assemble(
+        ("Centavo ", "bold"), f"run {view.run} · {view.environment} · {view.policy}", overflow="ellipsis", no_wrap=True
+    )
+    state = f"{view.status}, {span((view.ended_at or now) - view.started_at)}"
+    grid = Table.grid(expand=True)
+    grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_row(text, Text(state, style="bold red" if view.status in ("failed", "interrupted") else "bold"))
+    return Group(grid, Text(view.status_reason, style="red")) if view.status_reason else grid
+
+
+def _fleet(view: RunView, only_used: bool) -> RenderableType:
+    table = Table(box=None, padding=(0, 1, 0, 0), expand=True, show_edge=False, header_style="dim")
+    table.add_column("flavor", no_wrap=True, ratio=1)
+    for heading in ("nodes", "$/h each", "compute, ms", "tokens/s", "$/M tokens"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    fleet = view.now.fleet if view.now else Fleet({})
+    names = {*view.initial.present, *fleet.present, *view.flavors}
+    for flavor in sorted(names, key=lambda name: (_cost(view.flavors.get(name)), name)):
+        if not only_used or fleet.count(flavor) or (view.move and view.move.target.count(flavor)):
+            _add_flavor(table, view, flavor, fleet.count(flavor))
+    return table
+
+
+def _add_flavor(table: Table, view: RunView, flavor: str, count: int) -> None:
+    estimate = view.flavors.get(flavor)
+    price = estimate.usd_per_hour if estimate else None
+    compute = _compute(view, flavor)
+    if compute is None and estimate is not None and estimate.compute_time_s is not None:
+        compute = f"{1e3 * estimate.compute_time_s:.0f}"
+    going = view.move.target.count(flavor) - count if view.move and not view.move.phase.is_final else 0
+    nodes = f"{count or '-'}" + (f" {going:+d}" if going else "")
+    table.add_row(
+        flavor,
+        nodes,
+        number(price if price is not None else view.usd_per_hour.get(flavor), 4),
+        compute or "-",
+        number(estimate.tokens_per_s if estimate else None, 0),
+        number(estimate.usd_per_million_tokens if estimate else None, 4),
+        style="" if count or going > 0 else "dim",
+    )
+
+
+def _compute(view: RunView, flavor: str) -> str | None:
+    """Median compute time of a step over the flavor's ranks in the last looks, and between what 80 % of them lie."""
+    looks = [summary.flavors[flavor] for summary in list(view.recent) if flavor in summary.flavors]
+    if not looks:
+        return None
+    ordered = sorted(1e3 * value for times in looks for value in times.compute_time_s)
+    last = len(ordered) - 1
+    low, middle, high = (ordered[round(last * share)] for share in (0.1, 0.5, 0.9))
+    return f"{middle:.0f} ({low:.0f}-{high:.0f})"
+
+
+def _training(view: RunView) -> RenderableType:
+    seen = view.trained
+    rule = Rule("training", align="left", style="dim")
+    if seen is None or seen.step is None:
+        return Group(rule, Text("no step has been seen yet", style="dim"))
+    line = Table.grid(padding=(0, 1, 0, 0))
+    line.add_row(
+        ProgressBar(total=seen.total_steps or 1, completed=seen.step, width=BAR_WIDTH),
+        f"step {seen.step:,} of {seen.total_steps:,}" if seen.total_steps else f"step {seen.step:,}",
+        f"{span(view.remaining_s)} to go" if view.remaining_s is not None and view.status == "running" else "",
+    )
+    parts = [
+        f"loss {number(seen.loss, 3)}",
+        f"{number(seen.tokens_per_s, 0)} tokens/s",
+        f"{number(seen.iteration_time_s, 3)} s a step",
+    ]
+    now = view.now
+    if now is not None:
+        parts.append(f"{now.ranks} ranks train" + (f", {now.unknown} unknown" if now.unknown else ""))
+    return Group(rule, line, Text(" · ".join(parts)))
+
+
+def _money(view: RunView) -> RenderableType:
+    parts = [f"spent {view.spent_usd:.4f} $"]
+    if view.status == "running":
+        parts.append(f"expected {number(view.expected_usd, 4)} $")
+    if view.saved_usd is not None and view.status == "running":
+        word = "saves" if view.saved_usd >= 0 else "costs"
+        parts.append(f"this fleet {word} {abs(view.saved_usd):.4f} $" + ("" if view.saved_usd >= 0 else " more"))
+    cost = view.fleet_cost(view.trained) if view.trained else None
+    if cost is not None:
+        first = f" (first fleet {view.first_usd_per_million:.4f})" if view.first_usd_per_million is not None else ""
+        parts.append(f"{cost:.4f} $/M tokens{first}")
+    return Group(Rule("money", align="left", style="dim"), Text(" · ".join(parts)))
+
+
+def _move(view: RunView, move: Move, steps: int) -> RenderableType:
+    title = f"{brief(move.source)} -> {brief(move.target)}"
+    path = Text()
+    reached = PHASES.index(move.phase) if move.phase in PHASES else None
+    for index, phase in enumerate(PHASES):
+        style = (
+            "dim"
+            if reached is None or index > reached
+            else "green"
+            if index < reached or move.phase.is_final
+            else "bold"
+        )
+        path.append((" > " if index else "") + phase.value, style=style)
+    if reached is None:
+        path.append(f"   {move.phase.value.replace('_', ' ')}", style="bold red")
+    elif move.outcome_reason and not move.phase.is_final:
+        path.append("   rolling back", style="bold red")
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for at, _, note in view.steps[-steps:]:
+        grid.add_row(Text(clock(at), style="dim"), Text(note))
+    return Group(
+        Rule(f"move {move.move_id}" + ("" if move.phase.is_final else ", under way"), align="left", style="dim"),
+        Text(title),
+        path,
+        grid,
+    )
+
+
+def _decisions(view: RunView, most: int) -> RenderableType:
+    rule = Rule("decisions", align="left", style="dim")
+    if not view.decisions:
+        return Group(rule, Text("none yet", style="dim"))
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for spoken in list(view.decisions)[-most:]:
+        times = f" (x {spoken.times})" if spoken.times > 1 else ""
+        grid.add_row(
+            Text(clock(spoken.at), style="dim"),
+            Text(VERBS[spoken.verdict], style=COLOURS[spoken.verdict]),
+            Text(spoken.reason + times),
+        )
+    return Group(rule, grid)
+
+
+def _notes(view: RunView, most: int) -> RenderableType:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for at, message in list(view.notes)[-most:]:
+        grid.add_row(Text(clock(at), style="dim"), Text(message))
+    return Group(Rule("notes", align="left", style="dim"), grid)
+
+
+def _cost(estimate: FlavorEstimate | None) -> float:
+    cost = estimate.usd_per_million_tokens if estimate else None
+    return float("inf") if cost is None else cost
+
+
+def brief(fleet: Fleet) -> str:
+    """A fleet in words; one with as many nodes of each of several flavors says that number once."""
+    counts = set(fleet.present.values())
+    if len(fleet.present) > 2 and len(counts) == 1:
+        return f"{counts.pop()} each of {', '.join(fleet.present)}"
+    return str(fleet)
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number with separators; a dash where it is not known."""
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def span(seconds: float | None) -> str:
+    """A duration, short."""
+    if seconds is None:
+        return "-"
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
+def clock(at: float) -> str:
+    """The local time of day."""
+    return f"{datetime.fromtimestamp(at):%H:%M:%S}"

@@ -1,0 +1,109 @@
+"""`centavo watch`: the live view of a run that another process steers, or that has ended, read from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import IO
+
+from rich.console import Console
+
+from controller.clock import Clock
+from controller.record.journal import Journal, Stage
+from controller.record.live import shown, view_of
+from controller.record.summary import Summary
+from controller.record.view import RunView, clock, number, render, span
+
+LOOK_EVERY_S = 1.0
+
+
+class Watcher:
+    """Follows a journal: each look takes up what was added since the last one."""
+
+    def __init__(self, journal: Journal, usd_per_hour: Mapping[str, float]) -> None:
+        self._journal = journal
+        self.view = view_of(journal, usd_per_hour)
+        self._last_summary, self._last_decision, self._last_event = 0, 0, 0
+
+    def look(self, now: float) -> bool:
+        """Brings the view up to date; whether the run goes on."""
+        journal, view = self._journal, self.view
+        self._take_summaries(now)
+        for position, decision in journal.decisions_after(self._last_decision):
+            self._last_decision = position
+            view.decide(decision)
+        moves = {move.move_id: move for move in journal.moves()}
+        for event in journal.events(after=self._last_event):
+            self._last_event = event["id"]
+            if event["move_id"] in moves:
+                view.step(event["at"], moves[event["move_id"]], event["message"])
+            else:
+                view.note(event["at"], event["message"])
+        view.status, view.status_reason, view.ended_at = journal.status(), journal.status_reason(), journal.ended_at()
+        return journal.stage() is not Stage.ENDED
+
+    def _take_summaries(self, now: float) -> None:
+        last: Summary | None = None
+        for position, summary in self._journal.summaries(after=self._last_summary):
+            self._last_summary, last = position, summary
+            self.view.see(summary, 0.0)
+        if last is not None or self.view.now is not None:
+            self.view.spent_usd = self._journal.spent_usd(self._journal.ended_at() or now)
+
+
+def watch(
+    journal: Journal,
+    usd_per_hour: Mapping[str, float],
+    clock_: Clock,
+    console: Console | None = None,
+    once: bool = False,
+) -> None:
+    """Shows the run until it has ended, or the clock stops. Where the output is no terminal, lines are written."""
+    console = console or Console()
+    watcher = Watcher(journal, usd_per_hour)
+    goes_on = watcher.look(clock_.now())
+    if once or not goes_on:
+        console.print(render(watcher.view, clock_.now()))
+    elif console.is_terminal:
+        with shown(watcher.view, console, clock_.now):
+            _follow(watcher, clock_, lambda: None)
+    else:
+        _follow(watcher, clock_, _liner(watcher.view, console.file))
+
+
+def _follow(watcher: Watcher, clock_: Clock, each: Callable[[], None]) -> None:
+    each()
+    while watcher.look(clock_.now()):
+        each()
+        clock_.sleep(LOOK_EVERY_S)
+    each()
+
+
+def _liner(view: RunView, stream: IO[str]) -> Callable[[], None]:
+    """Writes a line whenever something new was seen."""
+    said: list[str] = []
+
+    def say() -> None:
+        line = line_of(view)
+        if line and line not in said[-1:]:
+            print(line, file=stream, flush=True)
+            said[:] = [line]
+
+    return say
+
+
+def line_of(view: RunView) -> str:
+    """The view in one line; empty before anything was seen."""
+    seen = view.trained or view.now
+    if seen is None:
+        return ""
+    parts = [clock(seen.at), f"run {view.run}", view.status, str(seen.fleet)]
+    if seen.step is not None:
+        parts += [
+            f"step {seen.step} of {seen.total_steps}",
+            f"loss {number(seen.loss, 3)}",
+            f"{number(seen.tokens_per_s, 0)} tokens/s",
+            f"{span(view.remaining_s)} to go",
+        ]
+    if view.move is not None:
+        parts.append(f"move {view.move.move_id} {view.move.phase.value}")
+    return ", ".join([*parts, f"{view.spent_usd:.4f} $ spent"])
