@@ -23,7 +23,7 @@ from localcloud.state import Running, StateDir, start_time
 
 DEFAULT_CONFIG = Path("terraform/environments/local/localcloud.yml")
 DEFAULT_STATE_DIR = Path(".localcloud")
-START_LIMIT_S = 60.0
+START_LIMIT_S = 120.0
 END_LIMIT_S = 30.0
 POLL_S = 0.05
 ANSWER_LIMIT_S = 10.0

@@ -35,10 +35,10 @@ class MetadataService:
         application = web.Application()
         application.router.add_put("/latest/api/token", self._issue_token)
         application.router.add_get("/latest/{path:.*}", self._get)
-        runner = web.AppRunner(application, access_log=None, handle_signals=False)
+        runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=0.1)
         await runner.setup()
         try:
-            await web.TCPSite(runner, address, port, shutdown_timeout=0.1).start()
+            await web.TCPSite(runner, address, port).start()
         except OSError:
             await runner.cleanup()
             raise

@@ -1,4 +1,4 @@
-"""A localcloud for tests: a daemon of its own on free ports and a slice of loopback of its own, torn down with the test."""
+"""A localcloud for tests: a daemon on free ports and a slice of loopback of its own, torn down with the test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IMAGE = "ami-12c6146b"
 POLL_S = 0.05
 
 
-def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 20.0) -> Any:
+def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 60.0) -> Any:
     """The first true value of `condition`; AssertionError after `limit_s`."""
     limit = time.monotonic() + limit_s
     while not (value := condition()):
@@ -50,7 +50,7 @@ def command(*arguments: str, state_dir: Path, **options: Any) -> subprocess.Comp
     """Run `python -m localcloud` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "localcloud", *arguments, "--state-dir", str(state_dir)],
-        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=90, check=False, **options,
+        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=150, check=False, **options,
     )  # fmt: skip
 
 
@@ -243,7 +243,7 @@ class LocalCloud:
         extra = options.pop("options", ())
         return subprocess.run(
             self.ssh_arguments(address, *remote, options=extra),
-            capture_output=True, text=True, timeout=30, check=False, **options,
+            capture_output=True, text=True, timeout=60, check=False, **options,
         )  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def test_files_are_copied_into_the_home(cloud: LocalCloud, instance: str, addres
     for protocol in ([], ["-O"]):  # SFTP, and the old protocol of scp
         target = "copied" + "-".join(protocol)
         copy = ["scp", "-q", *protocol, *cloud.ssh_options(), str(source), f"me@{address}:{target}"]
-        subprocess.run(copy, check=True, timeout=30)
+        subprocess.run(copy, check=True, timeout=60)
         home = cloud.state_dir / "instances" / instance / "home"
         assert (home / target).read_bytes() == source.read_bytes()
 
@@ -154,7 +154,7 @@ def test_a_terminated_host_no_longer_answers_and_drops_its_connections(cloud: Lo
     client = subprocess.Popen(cloud.ssh_arguments(address, "echo up; sleep 1005"), stdout=subprocess.PIPE)
     assert client.stdout and client.stdout.readline() == b"up\n"
     cloud.ec2.terminate_instances(InstanceIds=[instance_id])
-    assert client.wait(timeout=20) != 0
+    assert client.wait(timeout=60) != 0
     client.stdout.close()
     assert cloud.ssh(address, "true").returncode == 255
 
@@ -212,7 +212,7 @@ def test_many_commands_over_one_connection_are_quick(cloud: LocalCloud, address:
         started = time.monotonic()
         for _ in range(20):
             assert cloud.ssh(address, "true", options=shared).returncode == 0
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
     finally:
         subprocess.run(
             [*cloud.ssh_arguments(address, options=[*shared, "-O", "exit"])], check=True, capture_output=True
@@ -220,14 +220,15 @@ def test_many_commands_over_one_connection_are_quick(cloud: LocalCloud, address:
 
 
 def test_a_signal_from_the_client_reaches_the_command(cloud: LocalCloud, address: str) -> None:
+    script = "trap 'echo caught; exit 9' INT; echo set; while :; do sleep 0.1; done"
     client = subprocess.Popen(
-        cloud.ssh_arguments(address, "trap 'echo caught; exit 9' INT; echo set; while :; do sleep 0.1; done", options=["-tt"]),
+        cloud.ssh_arguments(address, script, options=["-tt"]),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     assert client.stdin and client.stdout
     assert b"set" in client.stdout.readline()
     client.stdin.write(b"\x03")  # Ctrl-C, which the terminal makes SIGINT
     client.stdin.flush()
-    out, _ = client.communicate(timeout=20)
+    out, _ = client.communicate(timeout=60)
     assert b"caught" in out
     assert client.returncode == 9
