@@ -56,11 +56,11 @@ class StepDecoder:
         grown = [self._by_head(attention.proj_key(x)), self._by_head(attention.proj_value(x))]
         if past:
             grown = [mx.nd.concat(old, new, dim=2) for old, new in zip(past, grown, strict=True)]
-        context = self._attend(attention.proj_query(x), *grown, 0.0)
+        context = self._attend(attention.proj_query(x), grown[0], grown[1], 0.0)
         return cell.layer_norm_in(cell.proj_in(context) + x), grown
 
     def _attend_to_source(self, cell: Any, x: Any, source: list[Any], beyond: Any) -> Any:
-        context = self._attend(cell.attention_cell_inter.proj_query(x), *source, beyond)
+        context = self._attend(cell.attention_cell_inter.proj_query(x), source[0], source[1], beyond)
         return cell.layer_norm_inter(cell.proj_inter(context) + x)
 
     def _by_head(self, x: Any) -> Any:

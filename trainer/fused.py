@@ -102,7 +102,7 @@ class _Graph:
     def embed(self, ids: Any, side: str) -> Any:
         """ids (B, T) to (B * T, units): embedded, scaled, with positions, dropped out, normalised."""
         p, scale = self._p, math.sqrt(self._block.units)
-        ends = (p[f"{side}_position"], p[f"{side}_gamma"], p[f"{side}_beta"])
+        ends = (p[f"{side}_position"], *self._norm(side, ""))
         return self._f.centavo_embed_norm(ids, p["embedding"], *ends, self._seed, scale=scale, **self._options())[0]
 
     def self_attend(self, x: Any, lengths: Any, name: str, causal: int) -> Any:
@@ -132,8 +132,17 @@ class _Graph:
         return self._multiply(x, "embedding", bias="bias")
 
     def _add(self, x: Any, residual: Any, name: str, part: str) -> Any:
-        norm = self._p[f"{name}_{part}gamma"], self._p[f"{name}_{part}beta"]
+        norm = self._norm(name, part)
         return self._f.centavo_residual_norm(x, residual, *norm, self._seed, **self._options())[0]
+
+    def _norm(self, name: str, part: str) -> tuple[Any, Any]:
+        """Gamma and beta of a layer norm.
+
+        MXNet 1.9.1 lets operators of a library overwrite a gradient that it was told to add to (grad_req "add"); the
+        copy's gradient is added as it should be.
+        """
+        p, copy = self._p, self._f.identity
+        return copy(p[f"{name}_{part}gamma"]), copy(p[f"{name}_{part}beta"])
 
     def _multiply(self, x: Any, *weights: str, prefix: str = "", bias: str | None = None) -> Any:
         """x (rows, inputs) times the transposes of weights (outputs, inputs), side by side, plus the bias."""
