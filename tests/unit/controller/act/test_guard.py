@@ -31,6 +31,15 @@ def test_a_desired_capacity_that_was_decided_may_be_applied() -> None:
                                 {**resource("aws_ami", ["read"]), "mode": "data"}]}, ALLOWANCE)
 
 
+def test_an_unset_attribute_that_the_provider_plans_as_empty_is_no_change() -> None:
+    block = "capacity_reservation_specification"
+    change = group(**{block: [{"preference": "", "target": []}]})
+    change["change"]["before"][block] = [{"preference": None, "target": []}]
+    check({"resource_changes": [change]}, ALLOWANCE)
+    change["change"]["after"][block] = [{"preference": "none", "target": []}]
+    assert violations({"resource_changes": [change]}, ALLOWANCE) == [f"g would change in {block}"]
+
+
 @pytest.mark.parametrize(("change", "reason"), [
     (resource("aws_s3_bucket", ["delete"]), "aws_s3_bucket.x would be destroyed"),
     (resource("aws_iam_role", ["update"]), "aws_iam_role.x would be changed"),

@@ -11,8 +11,8 @@ import pytest
 from controller.domain import (
     Decision,
     Fact,
-    Fleet,
     FlavorEstimate,
+    Fleet,
     FleetEstimate,
     MembershipChange,
     Move,

@@ -1,0 +1,101 @@
+"""The files that others read: report.json, the capacity file, the journal, the iteration fact of DESIGN.md."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from controller.observe.facts import parse_fact, parse_time
+from tests.unit.controller.harness import Controller, new_world
+
+NUMBER, TEXT, COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer", "minimum": 0}
+MAYBE = {"type": ["number", "null"]}
+FLEET = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}}
+TIME = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"}
+
+
+def table(required: dict[str, Any]) -> dict[str, Any]:
+    """An object that has at least these keys; further ones may be added."""
+    return {"type": "object", "properties": required, "required": list(required)}
+
+
+REPORT = table({
+    "run": TEXT, "environment": TEXT, "policy": TEXT,
+    "status": {"enum": ["running", "finished", "failed", "interrupted"]},
+    "fleet": table({"initial": FLEET, "final": FLEET}),
+    "flavors": {"type": "object", "additionalProperties": table({
+        "usd_per_hour": NUMBER, "compute_time_s": MAYBE, "tokens_per_s": MAYBE, "usd_per_million_tokens": MAYBE,
+        "observations": COUNT})},
+    "moves": {"type": "array", "items": table({
+        "at": TIME, "from": FLEET, "to": FLEET, "reason": TEXT, "pause_s": MAYBE, "steps_lost": MAYBE,
+        "outcome": {"enum": ["done", "rolled_back", "refused", "proposed", "growing", "joining", "shrinking"]}})},
+    "training": table({"steps": COUNT, "tokens": COUNT, "final_loss": NUMBER, "bleu": NUMBER, "steps_lost": COUNT,
+                       "restarts": COUNT}),
+    "cost": table({"spent_usd": NUMBER, "usd_per_million_tokens": table({"initial": MAYBE, "final": MAYBE}),
+                   "saved_percent": MAYBE}),
+})
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Controller:
+    """A controller whose run has ended."""
+    one = Controller(new_world(), tmp_path_factory.mktemp("run"))
+    one.optimizer.run()
+    return one
+
+
+def test_the_report_is_what_the_design_says(finished: Controller) -> None:
+    report = json.loads((finished.root / "runs" / "latest" / "report.json").read_text())
+    jsonschema.validate(report, REPORT)
+    assert report["flavors"].keys() == {"t2.medium", "c5.large", "c5.xlarge"}
+    per_token = report["cost"]["usd_per_million_tokens"]
+    saved_percent = 100 * (1 - per_token["final"] / per_token["initial"])
+    assert report["cost"]["saved_percent"] == pytest.approx(saved_percent, abs=0.1)
+
+
+def test_the_capacity_file_is_a_terraform_variables_file_with_every_flavor(finished: Controller) -> None:
+    content = json.loads(finished.environment.capacity_file.read_text())
+    assert content == {"capacity": {"c5.large": 0, "c5.xlarge": 0, "t2.medium": 0}}
+
+
+def test_the_journal_has_the_tables_that_reports_and_tools_read(finished: Controller) -> None:
+    with sqlite3.connect(finished.journal.directory / "journal.sqlite") as database:
+        columns = {table: {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+                   for table in ("run", "observations", "decisions", "moves", "events", "unavailable")}
+        phases = [row[0] for row in database.execute("SELECT phase FROM moves")]
+    assert columns["run"] == {"key", "value"}
+    assert {"at", "fleet", "facts", "unknown", "usd_per_hour"} <= columns["observations"]
+    assert {"at", "policy", "verdict", "reason", "decision"} <= columns["decisions"]
+    assert {"move_id", "at", "source", "target", "reason", "phase", "grown", "drain", "outcome_reason", "ended_at",
+            "pause_s", "steps_lost"} <= columns["moves"]
+    assert phases == ["done"]
+
+
+def test_a_refused_decision_stands_in_the_journal_with_its_reason(finished: Controller) -> None:
+    decisions = list(finished.journal.decisions())
+    assert {decision.verdict.value for decision in decisions} >= {"move", "stay"}
+    assert all(decision.reason for decision in decisions)
+
+
+def test_the_iteration_fact_of_the_design_is_read() -> None:
+    fact = parse_fact(
+        json.loads('{"schema": 1, "instance_id": "i-1", "flavor": "c5.xlarge", "rank": 3, "world_size": 6, '
+                   '"state": "training", "step": 1480, "iteration_time_s": 0.412, "compute_time_s": 0.301, '
+                   '"samples": 64, "tokens": 2710, "window": 50, "peak_memory_bytes": 812646400, '
+                   '"updated_at": "2026-11-21T06:00:00Z", "reason": null}'), now=parse_time("2026-11-21T06:00:01Z"), max_age_s=30)
+    assert (fact.tokens, fact.compute_time_s, fact.window) == (2710, 0.301, 50)
+
+
+def test_the_environment_variables_of_ansible_are_those_that_the_playbooks_use(finished: Controller) -> None:
+    root = Path(__file__).resolve().parents[2]
+    text = "".join(file.read_text() for file in (root / "ansible").rglob("*") if file.suffix in (".yml", ".j2"))
+    used = {word.split("}")[0].split()[0].split("|")[0].split(")")[0].split(",")[0].strip("\"'")
+            for word in text.split("centavo.")[1:]}
+    given = set(finished.ansible.extra_vars["site.yml"]["centavo"])
+    with_defaults = {"wheelhouse"}
+    assert {name for name in used if name.isidentifier()} - with_defaults <= given
