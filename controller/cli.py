@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,12 @@ from controller.errors import CentavoError, JournalError, StoppedError
 from controller.loop import at_once
 from controller.observe.progress import read_progress
 from controller.record import codec
+from controller.record.cli import add_looking, add_telling_options, print_reports, telling, write_reports
 from controller.record.events import PlainReporter, describe
 from controller.record.journal import Journal, Stage
-from controller.record.report import iso, make_report, write_report
+from controller.record.report import iso
 from controller.record.runs import latest_run
-from controller.record.table import facts_table, print_summary
+from controller.record.table import facts_table
 from controller.review.cli import (
     add_apply_options,
     add_proposal_options,
@@ -88,9 +90,7 @@ def parser() -> argparse.ArgumentParser:
         ("explain", explain, "the last decision and its evidence"),
     ):
         _add(commands, name, function, purpose).add_argument("--json", action="store_true", help="as JSON")
-    report_parser = _add(commands, "report", report, "what a run measured, moved and saved")
-    report_parser.add_argument("run", nargs="?", help="a run's folder under runs/ (default: the latest)")
-    report_parser.add_argument("--json", action="store_true", help="as JSON")
+    add_looking(partial(_add, commands))
     _add(commands, "destroy", destroy, "end the training and remove everything that Terraform made")
     return result
 
@@ -109,6 +109,7 @@ def _add_optimize(commands: Any) -> None:
     added.add_argument("--via", choices=["controller", "pull-request"], default="controller",
                        help="who says when: the controller (the default), or people, by merging its proposal")
     add_proposal_options(added)
+    add_telling_options(added)
 
 
 def apply(workshop: Workshop, options: argparse.Namespace) -> int:
@@ -153,12 +154,12 @@ def optimize(workshop: Workshop, options: argparse.Namespace) -> int:
     info = journal.info()
     print(f"Run {info.run}, environment {info.environment}, policy {policy}: {journal.directory}", flush=True)
     approval = pull_request_approval(workshop, journal, options) if options.via == "pull-request" else at_once
-    optimizer = workshop.optimizer(journal, options.interval, approval)
     try:
-        optimizer.run()
+        with telling(workshop, journal, options):
+            workshop.optimizer(journal, options.interval, approval).run()
     finally:
         if journal.stage() is Stage.ENDED:
-            _print_report(workshop, journal)
+            print_reports(workshop, journal)
     return 0
 
 
@@ -214,16 +215,6 @@ def explain(workshop: Workshop, options: argparse.Namespace) -> int:
     return 0
 
 
-def report(workshop: Workshop, options: argparse.Namespace) -> int:
-    """A run's report, made anew from its journal."""
-    journal = _latest(workshop) if options.run is None else _run(workshop, options.run)
-    if options.json:
-        print(json.dumps(make_report(journal, workshop.usd_per_hour, workshop.clock.now()), indent=2))
-    else:
-        _print_report(workshop, journal)
-    return 0
-
-
 def destroy(workshop: Workshop, options: argparse.Namespace) -> int:
     """Removes everything, and ends the run that was under way."""
     terraform = workshop.terraform()
@@ -261,12 +252,7 @@ def _end_destroyed(workshop: Workshop, journal: Journal | None) -> None:
     if journal.status() == "running":
         journal.end("interrupted", "the environment was destroyed", now)
     journal.set_stage(Stage.ENDED)
-    write_report(journal, workshop.usd_per_hour, now)
-
-
-def _print_report(workshop: Workshop, journal: Journal) -> None:
-    print_summary(write_report(journal, workshop.usd_per_hour, workshop.clock.now()))
-    print(f"Report: {journal.directory / 'report.json'}")
+    write_reports(workshop, journal)
 
 
 def _latest(workshop: Workshop) -> Journal:
@@ -274,14 +260,6 @@ def _latest(workshop: Workshop) -> Journal:
     if journal is None:
         raise JournalError("There is no run yet.", "`centavo optimize` starts one.")
     return journal
-
-
-def _run(workshop: Workshop, name: str) -> Journal:
-    directory = workshop.environment.runs_directory / name
-    if not (directory / "journal.sqlite").is_file():
-        raise JournalError(f"There is no run {name!r} under {workshop.environment.runs_directory}.",
-                           "`ls runs` lists them.")
-    return Journal(directory)
 
 
 def _human(value: Any) -> str:

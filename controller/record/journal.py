@@ -175,6 +175,10 @@ class Journal:
         for row in self._database.execute("SELECT id, decision FROM decisions WHERE id > ? ORDER BY id", (number,)):
             yield row["id"], codec.decision_from_json(row["decision"])
 
+    def last_decision_number(self) -> int:
+        """The number of the last decision; 0 before the first."""
+        return int(self._database.execute("SELECT coalesce(max(id), 0) FROM decisions").fetchone()[0])
+
     def plain_decisions(self) -> Iterator[dict[str, Any]]:
         """All decisions as plain data, oldest first: a report of many reads them several times as fast."""
         for row in self._database.execute("SELECT decision FROM decisions ORDER BY id"):

@@ -1,4 +1,4 @@
-"""The live view of the main job: what the loop tells, drawn in place on a terminal.
+"""The live view of the main job: drawn in place on a terminal, from the journal, whenever the loop tells of something.
 
 What others print meanwhile (a warning, a traceback) goes above the view, whole lines at a time.
 """
@@ -6,43 +6,36 @@ What others print meanwhile (a warning, a traceback) goes above the view, whole 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.live import Live
 
 from controller.domain import Decision, Move, Observation, Progress
-from controller.record.journal import Journal
-from controller.record.summary import summarise
 from controller.record.view import Drawing, RunView
+from controller.record.watch import Watcher
 
 REFRESH_PER_S = 2.0
 
 
 class LiveReporter:
-    """A Reporter that keeps a view up to date. Its `view` may be drawn at any time, by any thread."""
+    """A Reporter that lets a watcher look into the journal, where everything is kept before it is told."""
 
-    def __init__(self, view: RunView, cluster_usd_per_hour: Callable[[Observation], float]) -> None:
-        self.view, self._cluster_usd_per_hour = view, cluster_usd_per_hour
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
 
     def note(self, at: float, message: str) -> None:
-        self.view.note(at, message)
+        self._watcher.look(at)
 
     def observed(self, observation: Observation, progress: Progress | None, spent_usd: float) -> None:
-        self.view.see(summarise(observation, self._cluster_usd_per_hour(observation)), spent_usd)
+        self._watcher.look(observation.at)
 
     def decided(self, decision: Decision) -> None:
-        self.view.decide(decision)
+        self._watcher.look(decision.at)
 
     def moved(self, at: float, move: Move, note: str) -> None:
-        self.view.step(at, move, note)
-
-
-def view_of(journal: Journal, usd_per_hour: Mapping[str, float]) -> RunView:
-    """The view of a run, as far as its name and its beginning."""
-    info = journal.info()
-    return RunView(info.run, info.environment, info.policy, info.started_at, info.initial, usd_per_hour)
+        self._watcher.look(at)
 
 
 @contextmanager
@@ -53,6 +46,5 @@ def shown(view: RunView, console: Console | None = None, now: Callable[[], float
         console=console or Console(),
         refresh_per_second=REFRESH_PER_S,
         vertical_overflow="crop",
-        transient=False,
     ):
         yield

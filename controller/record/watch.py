@@ -1,19 +1,15 @@
-"""`centavo watch`: the live view of a run that another process steers, or that has ended, read from its journal."""
+"""A run followed through its journal, whoever steers it: what the live view and `centavo watch` show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import IO
+from collections.abc import Mapping
 
-from rich.console import Console
-
-from controller.clock import Clock
 from controller.record.journal import Journal, Stage
-from controller.record.live import shown, view_of
 from controller.record.summary import Summary
-from controller.record.view import RunView, clock, number, render, span
+from controller.record.view import RunView, clock, number, span
 
-LOOK_EVERY_S = 1.0
+EARLIER_DECISIONS = 50
+"""Decisions of before that a watcher begins with."""
 
 
 class Watcher:
@@ -21,8 +17,10 @@ class Watcher:
 
     def __init__(self, journal: Journal, usd_per_hour: Mapping[str, float]) -> None:
         self._journal = journal
-        self.view = view_of(journal, usd_per_hour)
-        self._last_summary, self._last_decision, self._last_event = 0, 0, 0
+        info = journal.info()
+        self.view = RunView(info.run, info.environment, info.policy, info.started_at, info.initial, usd_per_hour)
+        self._last_summary, self._last_event = 0, 0
+        self._last_decision = max(0, journal.last_decision_number() - EARLIER_DECISIONS)
 
     def look(self, now: float) -> bool:
         """Brings the view up to date; whether the run goes on."""
@@ -48,47 +46,6 @@ class Watcher:
             self.view.see(summary, 0.0)
         if last is not None or self.view.now is not None:
             self.view.spent_usd = self._journal.spent_usd(self._journal.ended_at() or now)
-
-
-def watch(
-    journal: Journal,
-    usd_per_hour: Mapping[str, float],
-    clock_: Clock,
-    console: Console | None = None,
-    once: bool = False,
-) -> None:
-    """Shows the run until it has ended, or the clock stops. Where the output is no terminal, lines are written."""
-    console = console or Console()
-    watcher = Watcher(journal, usd_per_hour)
-    goes_on = watcher.look(clock_.now())
-    if once or not goes_on:
-        console.print(render(watcher.view, clock_.now()))
-    elif console.is_terminal:
-        with shown(watcher.view, console, clock_.now):
-            _follow(watcher, clock_, lambda: None)
-    else:
-        _follow(watcher, clock_, _liner(watcher.view, console.file))
-
-
-def _follow(watcher: Watcher, clock_: Clock, each: Callable[[], None]) -> None:
-    each()
-    while watcher.look(clock_.now()):
-        each()
-        clock_.sleep(LOOK_EVERY_S)
-    each()
-
-
-def _liner(view: RunView, stream: IO[str]) -> Callable[[], None]:
-    """Writes a line whenever something new was seen."""
-    said: list[str] = []
-
-    def say() -> None:
-        line = line_of(view)
-        if line and line not in said[-1:]:
-            print(line, file=stream, flush=True)
-            said[:] = [line]
-
-    return say
 
 
 def line_of(view: RunView) -> str:

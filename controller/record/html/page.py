@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -26,13 +27,13 @@ MOST_EVENTS = 300
 UNKNOWN = "not known"
 
 
-def write_page(journal: Journal, report: Mapping[str, Any]) -> str:
+def write_page(journal: Journal, report: Mapping[str, Any]) -> Path:
     """Writes the page into the run's folder; its path. `report` is what report.json holds."""
     path = journal.directory / FILE_NAME
     part = path.with_suffix(".html.new")
     part.write_text(make_page(read_run(journal, report)), encoding="utf-8")
     os.replace(part, path)
-    return str(path)
+    return path
 
 
 def make_page(run: Run) -> str:

@@ -107,11 +107,11 @@ def fleet_over_time(run: Run, size: Size) -> Figure | None:
     minutes, counts = series.fleet_over_time(run)
     if minutes[:1] == minutes[-1:] or not any(any(values) for values in counts.values()):
         return None
-    figure, axes = _one(size)
+    figure, axes = one_axes(size)
     draw_fleet(axes, minutes, counts)
     axes.set_xlabel("minutes since the start")
     axes.set_ylabel("nodes")
-    _legend(axes, size)
+    legend(axes, size)
     return figure
 
 
@@ -136,7 +136,7 @@ def cost_over_time(run: Run, size: Size) -> Figure | None:
     line = series.cost_over_time(run)
     if not line.x:
         return None
-    figure, axes = _one(size)
+    figure, axes = one_axes(size)
     draw_cost(axes, line)
     _mark(
         axes,
@@ -184,7 +184,7 @@ def loss_over_steps(run: Run, size: Size) -> Figure | None:
     line = series.loss_over_steps(run)
     if not line.x:
         return None
-    figure, axes = _one(size)
+    figure, axes = one_axes(size)
     _draw_line(axes, line)
     _mark(axes, series.move_steps(run))
     axes.set_xlabel("step")
@@ -198,7 +198,7 @@ def iteration_times(run: Run, size: Size) -> Figure | None:
     flavor, curve = series.model_curve(run)
     if not measured:
         return None
-    figure, axes = _one(size)
+    figure, axes = one_axes(size)
     if curve:
         sizes = [step.fleet.size for step in measured]
         shown = [point for point in curve if min(sizes) / 2 <= point[0] <= 2 * max(sizes)] or curve
@@ -231,7 +231,7 @@ def iteration_times(run: Run, size: Size) -> Figure | None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("nodes")
     axes.set_ylabel("milliseconds a step")
-    _legend(axes, size)
+    legend(axes, size)
     return figure
 
 
@@ -310,12 +310,14 @@ def _mark(axes: Axes, moves: Sequence[tuple[int, float]]) -> None:
             )
 
 
-def _one(size: Size) -> tuple[Figure, Axes]:
+def one_axes(size: Size) -> tuple[Figure, Axes]:
+    """A figure with one pair of axes."""
     figure = Figure((size.width, size.height), layout="constrained")
     return figure, figure.subplots()
 
 
-def _legend(axes: Axes, size: Size) -> None:
+def legend(axes: Axes, size: Size) -> None:
+    """Above the axes, in as many columns as there is room for."""
     handles, _ = axes.get_legend_handles_labels()
     axes.legend(
         loc="lower left",

@@ -8,7 +8,6 @@ from itertools import pairwise
 from statistics import median
 
 from controller.domain import Fleet
-from controller.record.alternatives import head_usd_per_hour
 from controller.record.html.run import Run
 from controller.record.summary import Summary
 
@@ -115,6 +114,11 @@ def cost_over_time(run: Run) -> Line:
     )
 
 
+def usd_per_hour_over_time(run: Run) -> Line:
+    """Minutes since the start, and what the cluster costs an hour, head included."""
+    return thinned([(minutes_since(run, summary.at), summary.usd_per_hour) for summary in run.summaries])
+
+
 def measured_cost(summary: Summary, usd_per_hour: Mapping[str, float]) -> float | None:
     """Dollars per million target tokens of one observation's workers, as report.json reckons them."""
     if any(flavor not in usd_per_hour for flavor in summary.fleet.present):
@@ -182,11 +186,6 @@ def model_curve(run: Run) -> tuple[str | None, list[tuple[int, float]]]:
         if known:
             return next(iter(points[0][0].present)), known
     return None, []
-
-
-def whole_cost_head(run: Run) -> float:
-    """What the head costs an hour, as far as the run shows."""
-    return head_usd_per_hour(run.summaries, prices_of(run))
 
 
 def minutes_since(run: Run, at: float) -> float:
