@@ -87,7 +87,8 @@ def test_the_iteration_fact_of_the_design_is_read() -> None:
         json.loads('{"schema": 1, "instance_id": "i-1", "flavor": "c5.xlarge", "rank": 3, "world_size": 6, '
                    '"state": "training", "step": 1480, "iteration_time_s": 0.412, "compute_time_s": 0.301, '
                    '"samples": 64, "tokens": 2710, "window": 50, "peak_memory_bytes": 812646400, '
-                   '"updated_at": "2026-11-21T06:00:00Z", "reason": null}'), now=parse_time("2026-11-21T06:00:01Z"), max_age_s=30)
+                   '"updated_at": "2026-11-21T06:00:00Z", "reason": null}'),
+        now=parse_time("2026-11-21T06:00:01Z"), max_age_s=30)
     assert (fact.tokens, fact.compute_time_s, fact.window) == (2710, 0.301, 50)
 
 
