@@ -19,12 +19,13 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance
 from moto.ec2.models.subnets import Subnet
 from moto.ec2.responses import EC2Response
+from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, EC2_RESOURCE_TO_PREFIX
 
 from localcloud.addresses import Addresses
 from localcloud.corrections import replace
 from localcloud.launch import run_instances
 from localcloud.machines import Machines
-from localcloud.placement import PlacementGroups
+from localcloud.placement import PREFIX, PlacementGroups
 from localcloud.scaling import Scaling, update_rest
 from localcloud.spot import SpotPrices
 
@@ -119,7 +120,9 @@ def extend_scaling(scaling: Scaling) -> None:
 
 
 def extend_placement(groups: PlacementGroups) -> None:
-    """The three actions of placement groups."""
+    """The three actions of placement groups, and ids that CreateTags knows."""
+    EC2_RESOURCE_TO_PREFIX["placement-group"] = PREFIX
+    EC2_PREFIX_TO_RESOURCE[PREFIX] = "placement-group"
 
     def create_placement_group(response: EC2Response) -> ActionResult:
         group = groups.create(

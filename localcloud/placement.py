@@ -13,6 +13,7 @@ from moto.ec2.utils import generic_filter
 
 from localcloud.machines import TERMINATED, Machines
 
+PREFIX = "pg"
 STRATEGIES = ("cluster", "spread", "partition")
 
 
@@ -25,7 +26,7 @@ class PlacementGroup(TaggedEC2Resource):
     strategy: str
     partition_count: int | None
     spread_level: str | None
-    id: str = field(default_factory=lambda: f"pg-{secrets.token_hex(9)[:17]}")
+    id: str = field(default_factory=lambda: f"{PREFIX}-{secrets.token_hex(9)[:17]}")
 
     def get_filter_value(self, filter_name: str, method_name: str | None = None) -> Any:
         """The value that a filter of DescribePlacementGroups compares with."""

@@ -1,0 +1,248 @@
+"""localcloud speaks the AWS API: what controller, Terraform and nodes rely on, asked for with AWS's own client."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.local_cloud import LocalCloud, wait_until
+
+PRICES = "c5.large: 0.085\nc5.xlarge: 0.17\n"
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+    directory = tmp_path_factory.mktemp("cloud")
+    (directory / "prices.yml").write_text(PRICES)
+    with LocalCloud(directory, prices="prices.yml", spot_prices={"c5.large": 0.03}, terminated_visible_s=2) as cloud:
+        yield cloud
+
+
+def test_a_placement_group_lives_from_create_to_delete(cloud: LocalCloud) -> None:
+    tags = [{"ResourceType": "placement-group", "Tags": [{"Key": "centavo:cluster", "Value": "c"}]}]
+    made = cloud.ec2.create_placement_group(GroupName="near", Strategy="cluster", TagSpecifications=tags)
+    assert made["PlacementGroup"]["State"] == "available"
+    (found,) = cloud.ec2.describe_placement_groups(GroupNames=["near"])["PlacementGroups"]
+    assert (found["Strategy"], found["Tags"]) == ("cluster", [{"Key": "centavo:cluster", "Value": "c"}])
+    assert found["GroupArn"].endswith(":placement-group/near")
+    cloud.ec2.create_tags(Resources=[found["GroupId"]], Tags=[{"Key": "more", "Value": "x"}])
+    by_tag = [{"Name": "tag:more", "Values": ["x"]}]
+    assert len(cloud.ec2.describe_placement_groups(Filters=by_tag)["PlacementGroups"]) == 1
+    with pytest.raises(ClientError, match=r"InvalidPlacementGroup\.Duplicate"):
+        cloud.ec2.create_placement_group(GroupName="near", Strategy="cluster")
+    cloud.ec2.delete_placement_group(GroupName="near")
+    with pytest.raises(ClientError, match=r"InvalidPlacementGroup\.Unknown"):
+        cloud.ec2.describe_placement_groups(GroupNames=["near"])
+
+
+def test_a_placement_group_with_instances_is_in_use(cloud: LocalCloud) -> None:
+    cloud.ec2.create_placement_group(GroupName="used", Strategy="cluster")
+    group = cloud.group(1, PlacementGroup="used")
+    (member,) = cloud.in_service(group, 1)
+    assert cloud.describe(member)["Placement"]["GroupName"] == "used"
+    with pytest.raises(ClientError, match=r"InvalidPlacementGroup\.InUse"):
+        cloud.ec2.delete_placement_group(GroupName="used")
+    cloud.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=group, ForceDelete=True)
+    wait_until(lambda: cloud.host(member)["state"] == "terminated", "the termination")
+    cloud.ec2.delete_placement_group(GroupName="used")
+
+
+def test_scaling_activities_have_times_causes_and_pages(cloud: LocalCloud) -> None:
+    group = cloud.group(3)
+    cloud.in_service(group, 3)
+    first = cloud.autoscaling.describe_scaling_activities(AutoScalingGroupName=group, MaxRecords=2)
+    rest = cloud.autoscaling.describe_scaling_activities(AutoScalingGroupName=group, NextToken=first["NextToken"])
+    activities = first["Activities"] + rest["Activities"]
+    assert len({activity["ActivityId"] for activity in activities}) == 3
+    for activity in activities:
+        assert activity["StartTime"] <= activity["EndTime"]
+        assert (activity["StatusCode"], activity["Progress"]) == ("Successful", 100)
+        assert "difference between desired and actual capacity" in activity["Cause"]
+    cloud.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=group, ForceDelete=True)
+
+
+def test_prices_come_from_the_price_list_service(cloud: LocalCloud) -> None:
+    filters = [{"Type": "TERM_MATCH", "Field": "instanceType", "Value": "c5.xlarge"}]
+    answer = cloud.client("pricing").get_products(ServiceCode="AmazonEC2", Filters=filters)
+    (term,) = json.loads(answer["PriceList"][0])["terms"]["OnDemand"].values()
+    assert [d["pricePerUnit"]["USD"] for d in term["priceDimensions"].values()] == ["0.1700000000"]
+    with pytest.raises(ClientError, match="NotFoundException"):
+        cloud.client("pricing").get_products(ServiceCode="AmazonS3")
+
+
+def test_spot_prices_are_configured_and_can_change(cloud: LocalCloud) -> None:
+    def prices() -> list[str]:
+        history = cloud.ec2.describe_spot_price_history(
+            InstanceTypes=["c5.large"], ProductDescriptions=["Linux/UNIX"], AvailabilityZone="us-east-1a"
+        )["SpotPriceHistory"]
+        return [entry["SpotPrice"] for entry in history]
+
+    assert prices() == ["0.030000"]
+    cloud.control("spot-price", {"c5.large": 0.05})
+    assert prices() == ["0.050000", "0.030000"]
+
+
+def test_an_instance_passes_through_the_states_of_ec2_and_is_forgotten(cloud: LocalCloud) -> None:
+    instance_id = cloud.run()
+    assert cloud.state(instance_id) == "pending"
+    wait_until(lambda: cloud.state(instance_id) == "running", "running")
+    answer = cloud.ec2.terminate_instances(InstanceIds=[instance_id])["TerminatingInstances"][0]
+    assert (answer["PreviousState"]["Name"], answer["CurrentState"]["Name"]) == ("running", "shutting-down")
+
+    def is_forgotten() -> bool:
+        reservations = cloud.ec2.describe_instances()["Reservations"]
+        return all(entry["InstanceId"] != instance_id for made in reservations for entry in made["Instances"])
+
+    wait_until(is_forgotten, "that it is no longer shown")
+    tags = cloud.ec2.describe_tags(Filters=[{"Name": "resource-id", "Values": [instance_id]}])["Tags"]
+    assert tags == []
+
+
+def test_terminating_twice_is_harmless(cloud: LocalCloud) -> None:
+    instance_id = cloud.run()
+    for _ in range(2):
+        cloud.ec2.terminate_instances(InstanceIds=[instance_id])
+    wait_until(lambda: cloud.host(instance_id)["state"] == "terminated", "the termination")
+
+
+def test_run_instances_takes_from_the_template_what_it_does_not_say_itself(cloud: LocalCloud) -> None:
+    tags = [
+        {"ResourceType": "instance", "Tags": [{"Key": "a", "Value": "template"}, {"Key": "b", "Value": "template"}]}
+    ]
+    template = cloud.template("c5.xlarge", TagSpecifications=tags)
+    own = [{"ResourceType": "instance", "Tags": [{"Key": "b", "Value": "request"}]}]
+    answer = cloud.ec2.run_instances(
+        LaunchTemplate={"LaunchTemplateId": template},
+        SubnetId=cloud.subnet,
+        MinCount=1,
+        MaxCount=1,
+        TagSpecifications=own,
+    )
+    instance = cloud.describe(answer["Instances"][0]["InstanceId"])
+    assert (instance["InstanceType"], instance["KeyName"]) == ("c5.xlarge", "tests")
+    assert {tag["Key"]: tag["Value"] for tag in instance["Tags"]} == {"a": "template", "b": "request"}
+    cloud.ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+
+
+def test_a_bucket_keeps_objects_with_path_style_addresses(cloud: LocalCloud) -> None:
+    s3 = cloud.client("s3")
+    s3.create_bucket(Bucket="results")
+    s3.put_object(Bucket="results", Key="run/model.params", Body=b"x" * 6_000_000)
+    assert s3.get_object(Bucket="results", Key="run/model.params")["ContentLength"] == 6_000_000
+    listed = s3.list_objects_v2(Bucket="results", Prefix="run/")["Contents"]
+    assert [entry["Key"] for entry in listed] == ["run/model.params"]
+
+
+def test_a_node_reaches_the_cloud_and_its_own_metadata_with_what_its_sessions_are_given(cloud: LocalCloud) -> None:
+    instance_id = cloud.run(
+        MetadataOptions={"HttpTokens": "required", "InstanceMetadataTags": "enabled"},
+        TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "centavo:flavor", "Value": "t3.micro"}]}],
+    )
+    address = cloud.ready(instance_id)
+    script = (
+        "import boto3, json; from botocore.utils import IMDSFetcher, InstanceMetadataRegionFetcher as Region\n"
+        "import os\n"
+        "fetcher = IMDSFetcher(base_url=os.environ['AWS_EC2_METADATA_SERVICE_ENDPOINT'])\n"
+        "token = fetcher._fetch_metadata_token()\n"
+        "read = lambda path: fetcher._get_request('latest/meta-data/' + path, None, token=token).text\n"
+        "reservations = boto3.client('ec2').describe_instances()['Reservations']\n"
+        "ids = [entry['InstanceId'] for made in reservations for entry in made['Instances']]\n"
+        "print(json.dumps([read('instance-id'), read('tags/instance/centavo:flavor'), read('instance-id') in ids]))\n"
+    )
+    result = cloud.ssh(address, f"{sys.executable} -", input=script)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == [instance_id, "t3.micro", True]
+    cloud.ec2.terminate_instances(InstanceIds=[instance_id])
+
+
+# What Terraform's AWS provider reads, and would plan a change for ever, or ask for ever, if it were otherwise
+
+
+def test_an_interface_without_public_address_has_no_association(cloud: LocalCloud) -> None:
+    interface = {"DeviceIndex": 0, "SubnetId": cloud.subnet, "AssociatePublicIpAddress": False}
+    answer = cloud.ec2.run_instances(
+        ImageId="ami-12c6146b", InstanceType="t3.micro", MinCount=1, MaxCount=1, NetworkInterfaces=[interface]
+    )
+    instance = cloud.describe(answer["Instances"][0]["InstanceId"])
+    assert "Association" not in instance["NetworkInterfaces"][0]
+    assert "PublicIpAddress" not in instance
+    cloud.ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+
+
+def test_security_groups_of_the_interface_are_the_instances(cloud: LocalCloud) -> None:
+    security = cloud.ec2.create_security_group(GroupName="head", Description="head", VpcId=cloud.vpc)["GroupId"]
+    interface = {"DeviceIndex": 0, "SubnetId": cloud.subnet, "Groups": [security]}
+    answer = cloud.ec2.run_instances(
+        ImageId="ami-12c6146b", InstanceType="t3.micro", MinCount=1, MaxCount=1, NetworkInterfaces=[interface]
+    )
+    instance = cloud.describe(answer["Instances"][0]["InstanceId"])
+    assert [group["GroupId"] for group in instance["SecurityGroups"]] == [security]
+    cloud.ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+
+
+def test_a_rule_between_security_groups_keeps_its_description(cloud: LocalCloud) -> None:
+    one, other = (
+        cloud.ec2.create_security_group(GroupName=name, Description=name, VpcId=cloud.vpc)["GroupId"]
+        for name in ("one", "other")
+    )
+    pair = {"GroupId": other, "Description": "Horovod rendezvous"}
+    permission = {"IpProtocol": "tcp", "FromPort": 1024, "ToPort": 65535, "UserIdGroupPairs": [pair]}
+    cloud.ec2.authorize_security_group_ingress(GroupId=one, IpPermissions=[permission])
+    by_group = [{"Name": "group-id", "Values": [one]}]
+    rules = cloud.ec2.describe_security_group_rules(Filters=by_group)["SecurityGroupRules"]
+    assert [rule["Description"] for rule in rules if not rule["IsEgress"]] == ["Horovod rendezvous"]
+
+
+def test_a_templates_own_tags_are_not_in_its_data_and_can_change(cloud: LocalCloud) -> None:
+    own = [{"ResourceType": "launch-template", "Tags": [{"Key": "Name", "Value": "before"}]}]
+    made = cloud.ec2.create_launch_template(
+        LaunchTemplateName="tagged", LaunchTemplateData={"InstanceType": "c5.large"}, TagSpecifications=own
+    )["LaunchTemplate"]
+    versions = cloud.ec2.describe_launch_template_versions(LaunchTemplateId=made["LaunchTemplateId"])
+    assert "TagSpecifications" not in versions["LaunchTemplateVersions"][0]["LaunchTemplateData"]
+    cloud.ec2.create_tags(Resources=[made["LaunchTemplateId"]], Tags=[{"Key": "Name", "Value": "after"}])
+    (found,) = cloud.ec2.describe_launch_templates(LaunchTemplateIds=[made["LaunchTemplateId"]])["LaunchTemplates"]
+    assert {tag["Key"]: tag["Value"] for tag in found["Tags"]} == {"Name": "after"}
+
+
+def test_credit_specifications_come_to_an_end(cloud: LocalCloud) -> None:
+    instance_id = cloud.run()
+    answer = cloud.ec2.describe_instance_credit_specifications(InstanceIds=[instance_id])
+    assert not answer.get("NextToken")
+    assert answer["InstanceCreditSpecifications"] == [{"InstanceId": instance_id, "CpuCredits": "unlimited"}]
+    cloud.ec2.terminate_instances(InstanceIds=[instance_id])
+
+
+def test_interfaces_without_an_address_get_one_of_their_own(cloud: LocalCloud) -> None:
+    made = [cloud.ec2.create_network_interface(SubnetId=cloud.subnet)["NetworkInterface"] for _ in range(3)]
+    instances = [cloud.run() for _ in range(3)]
+    addresses = [interface["PrivateIpAddress"] for interface in made] + [cloud.address(one) for one in instances]
+    assert len(set(addresses)) == 6
+    cloud.ec2.terminate_instances(InstanceIds=instances)
+    for interface in made:
+        cloud.ec2.delete_network_interface(NetworkInterfaceId=interface["NetworkInterfaceId"])
+
+
+def test_a_full_subnet_is_ec2s_error_and_frees_up(cloud: LocalCloud) -> None:
+    cidr = cloud.subnet_cidr.replace(".1.0/24", ".9.0/28")
+    subnet = cloud.ec2.create_subnet(VpcId=cloud.vpc, CidrBlock=cidr)["Subnet"]["SubnetId"]
+    made = [cloud.ec2.create_network_interface(SubnetId=subnet)["NetworkInterface"] for _ in range(11)]
+    with pytest.raises(ClientError, match="InsufficientFreeAddressesInSubnet"):
+        cloud.ec2.create_network_interface(SubnetId=subnet)
+    freed = made[4]
+    cloud.ec2.delete_network_interface(NetworkInterfaceId=freed["NetworkInterfaceId"])
+    again = cloud.ec2.create_network_interface(SubnetId=subnet)["NetworkInterface"]
+    assert again["PrivateIpAddress"] == freed["PrivateIpAddress"]
+
+
+def test_the_control_api_is_apart_from_the_aws_api(cloud: LocalCloud) -> None:
+    listing = subprocess.run(
+        ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code} %{content_type}", f"{cloud.endpoint}/_localcloud/status"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert listing.stdout == "200 application/json"
