@@ -16,6 +16,7 @@ from controller.domain import Observation
 RIDGE = 1e-3
 """Weight of the pull to zero, which shares a single measured size fairly among the terms."""
 MIN_REPORTING_SHARE = 0.5
+ENOUGH_REPORTING = 8
 """An observation in which fewer of the ranks than this report tells nothing about the slowest of them."""
 
 
@@ -55,7 +56,7 @@ def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, fl
         return None
     (world_size,) = sizes
     assert world_size is not None
-    if len(facts) < MIN_REPORTING_SHARE * world_size:
+    if len(facts) < min(MIN_REPORTING_SHARE * world_size, ENOUGH_REPORTING):
         return None
     iteration_s = median([fact.iteration_time_s for fact in facts if fact.iteration_time_s])
     compute_s = max(fact.compute_time_s for fact in facts if fact.compute_time_s)

@@ -20,6 +20,8 @@ OPTIMISM_Z = 1.64
 QUANTILE_Z = (-1.15, -0.32, 0.32, 0.93, 1.64)
 """Where a guess is tried out; with QUANTILE_SHARE an integral over the normal distribution."""
 QUANTILE_SHARE = (0.25, 0.25, 0.25, 0.15, 0.10)
+GAIN_TOLERANCE = 1e-3
+"""A gain is a guess: it need not be found exactly."""
 MAX_PROBES_PER_MOVE = 3
 WORTH_FACTOR = 1.5
 """What a probe is expected to gain must exceed its cost by this factor."""
@@ -76,7 +78,7 @@ def _with_speed(model: FleetModel, flavor: str, tokens_per_s: float) -> FleetMod
 
 def _remaining_usd(outlook: Outlook, model: FleetModel) -> float:
     """The rest of the work with the best fleet of a model; inf where there is none."""
-    found = best_fleet(model, outlook.bounds, outlook.situation.settings.objective)
+    found = best_fleet(model, outlook.bounds, outlook.situation.settings.objective, GAIN_TOLERANCE)
     return math.inf if found is None else found.usd_per_step * outlook.remaining_steps
 
 

@@ -57,7 +57,7 @@ class Flavors:
         self.caps: Ints = np.array([min(bounds.caps[f], most) for f in self.names], dtype=np.int64)
         self.speeds: Floats = np.array([model.tokens_per_s[f] for f in self.names])
         self.prices: Floats = np.array([model.usd_per_hour[f] for f in self.names]) / SECONDS_PER_HOUR
-        self.communication_s: Floats = np.array([model.communication_s(int(size)) for size in self.sizes])
+        self.communication_s: Floats = np.array([model.communication_s(size) for size in self.sizes.tolist()])
         self.batch = model.tokens_per_step
         self.head = model.head_usd_per_hour / SECONDS_PER_HOUR
 
@@ -87,7 +87,7 @@ class Flavors:
         rounded = np.round(slopes / max(float(slopes.max(initial=0.0)), 1e-300), 12)
         order = np.lexsort((-faster[losers, winners], rounded))
         for loser, winner in zip(losers[order], winners[order], strict=True):
-            nodes = np.minimum(counts[loser], self.caps[winner] - counts[winner])
+            nodes: Ints = np.minimum(counts[loser], self.caps[winner] - counts[winner])
             if not nodes.any():
                 continue
             speed_step, price_step = float(faster[loser, winner]), float(dearer[loser, winner])

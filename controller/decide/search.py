@@ -16,7 +16,7 @@ import numpy as np
 
 from controller.decide.bounds import SLACK, Bounds, Found
 from controller.decide.equal_batches import best_equal
-from controller.decide.hull import Flavors, Floats, Ints
+from controller.decide.hull import Edge, Flavors, Floats, Ints
 from controller.decide.line import Goal, Lines, best_on
 from controller.decide.model import FleetModel
 from controller.decide.settings import Batches, Objective
@@ -30,7 +30,7 @@ MAX_WORK = 400_000
 """Partial fleets looked at in one search before it ends with the best fleet so far."""
 PRUNE_FROM = 64
 """Fewer partial fleets than this are not worth pruning."""
-DEEPENING = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)
+DEEPENING = (1 / 64, 1 / 8, 1.0)
 """Shares of the sliver's depth that are enumerated one after the other: a better fleet found early makes it thinner."""
 
 
@@ -51,6 +51,7 @@ def goal_of(model: FleetModel, bounds: Bounds, objective: Objective) -> Goal:
 class _Best:
     """The best fleet so far."""
 
+    tolerance: float
     value: float = math.inf
     counts: Ints | None = None
 
@@ -61,13 +62,16 @@ class _Best:
 
     def is_beaten_by(self, lower_bound: float) -> bool:
         """Whether something as good as the lower bound would be worth finding."""
-        return lower_bound < self.value * (1 - TOLERANCE)
+        return lower_bound < self.value * (1 - self.tolerance)
 
 
-def best_fleet(model: FleetModel, bounds: Bounds, objective: Objective = Objective.COST) -> Found | None:
+def best_fleet(
+    model: FleetModel, bounds: Bounds, objective: Objective = Objective.COST, tolerance: float = TOLERANCE
+) -> Found | None:
     """The allowed fleet with the least cost, or the least time, per step; None where no fleet is allowed.
 
-    Only flavors with a speed and a price in the model are used.
+    Only flavors with a speed and a price in the model are used. No allowed fleet is better by more than `tolerance` as a
+    share, or by more than the result's `proven_gap` where that is larger.
     """
     flavors, goal = Flavors(model, bounds), goal_of(model, bounds, objective)
     if not flavors.sizes.size:
@@ -75,7 +79,7 @@ def best_fleet(model: FleetModel, bounds: Bounds, objective: Objective = Objecti
     if model.batches is Batches.EQUAL:
         counts, gap = best_equal(flavors, goal), 0.0
     else:
-        counts, gap = _best_balanced(flavors, goal)
+        counts, gap = _best_balanced(flavors, goal, tolerance)
     if counts is None:
         return None
     fleet = flavors.fleet(counts)
@@ -83,31 +87,38 @@ def best_fleet(model: FleetModel, bounds: Bounds, objective: Objective = Objecti
     return Found(fleet, step_s, model.fleet_usd_per_hour(fleet) * step_s / SECONDS_PER_HOUR, gap)
 
 
-def _best_balanced(flavors: Flavors, goal: Goal) -> tuple[Ints | None, float]:
+def _best_balanced(flavors: Flavors, goal: Goal, tolerance: float) -> tuple[Ints | None, float]:
     """Nodes of each flavor of the best fleet, and how much better another could still be."""
-    best, lower, bounds, slopes = _Best(), np.full(flavors.sizes.shape, np.inf), [], []
-    for edge in flavors.edges():
-        full = np.full(edge.speed.shape, 1.0)
-        lines = Lines(
-            edge.speed, edge.price, full * edge.speed_step, full * edge.price_step, edge.nodes, flavors.communication_s
-        )
-        steps, values, bound = best_on(lines, goal)
-        lower = np.minimum(lower, bound)
-        bounds.append(bound)
-        slopes.append(edge.price_step / edge.speed_step)
-        column = int(np.argmin(values))
-        if values[column] < best.value:
-            best.offer(float(values[column]), edge.counts(column, int(steps[column])))
+    edges, best = list(flavors.edges()), _Best(tolerance)
+    steps, values, bounds = best_on(_stacked(edges, flavors), goal)
+    at, column = np.unravel_index(int(np.argmin(values)), values.shape)
+    if np.isfinite(values[at, column]):
+        best.offer(float(values[at, column]), edges[at].counts(int(column), int(steps[at, column])))
+    lower, lowest = bounds.min(axis=0), bounds.argmin(axis=0)
+    slopes = np.array([edge.price_step / edge.speed_step for edge in edges])
     work, unproven = 0, math.inf
     for column in np.argsort(lower, kind="stable"):
         if not best.is_beaten_by(float(lower[column])):
             break
-        at = int(np.argmin([bound[column] for bound in bounds]))
-        sliver = _Sliver(flavors, goal, int(column), np.array(slopes[max(0, at - 2) : at + 3]))
+        near = int(lowest[column])
+        sliver = _Sliver(flavors, goal, int(column), slopes[max(0, near - 2) : near + 3])
         if work > MAX_WORK or not sliver.search(best, float(lower[column])):
             unproven = min(unproven, float(lower[column]))
         work += sliver.work
     return best.counts, max(0.0, 1 - unproven / best.value) if best.counts is not None else 0.0
+
+
+def _stacked(edges: list[Edge], flavors: Flavors) -> Lines:
+    """The stretches of the hull as lines: a row for each stretch, a column for each world size."""
+    shape = (len(edges), flavors.sizes.size)
+    return Lines(
+        speed=np.array([edge.speed for edge in edges]),
+        price=np.array([edge.price for edge in edges]),
+        speed_step=np.broadcast_to(np.array([edge.speed_step for edge in edges])[:, None], shape),
+        price_step=np.broadcast_to(np.array([edge.price_step for edge in edges])[:, None], shape),
+        nodes=np.array([edge.nodes for edge in edges]),
+        communication_s=np.broadcast_to(flavors.communication_s, shape),
+    )
 
 
 class _Sliver:

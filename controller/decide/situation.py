@@ -29,6 +29,9 @@ from controller.domain import (
 )
 
 
+KEPT_OBSERVATIONS = 30
+
+
 @dataclass(frozen=True)
 class Situation:
     """What was given, and what follows from it. `speeds` and `communication` are worked out when asked for."""
@@ -164,9 +167,18 @@ class Situation:
 
 
 def _merged(earlier: Sequence[Observation], latest: Sequence[Observation]) -> tuple[Observation, ...]:
-    """All observations, oldest first, each moment once."""
+    """Oldest first, each moment once, and of each flavor and fleet size the latest: older ones would tell no more."""
     by_time = {observation.at: observation for observation in (*earlier, *latest) if math.isfinite(observation.at)}
-    return tuple(by_time[at] for at in sorted(by_time))
+    kept: list[Observation] = []
+    seen: dict[tuple[str, int], int] = {}
+    for at in sorted(by_time, reverse=True):
+        observation = by_time[at]
+        kinds = [(flavor, observation.fleet.size) for flavor in observation.fleet.present]
+        if any(seen.get(kind, 0) < KEPT_OBSERVATIONS for kind in kinds):
+            kept.append(observation)
+            for kind in kinds:
+                seen[kind] = seen.get(kind, 0) + 1
+    return tuple(reversed(kept))
 
 
 def assess(

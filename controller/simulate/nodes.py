@@ -11,7 +11,7 @@ from controller.simulate.scenario import Scenario, SimulatedFlavor
 
 BAD_NODE_SPEED = 0.5
 MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
-MAX_REPORTING_PER_FLAVOR = 16
+MAX_REPORTING_PER_FLAVOR = 8
 """Of a flavor with more nodes than this, so many report: thousands of like facts would only take time."""
 
 

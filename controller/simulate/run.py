@@ -12,8 +12,8 @@ from controller.domain import SECONDS_PER_HOUR, Decision, Flavor, Fleet, History
 from controller.simulate.scenario import Scenario
 from controller.simulate.world import Moment, World, market
 
-MAX_INTERVAL_FACTOR = 64
-"""While nothing changes, passes become rarer, up to this many times the interval: it saves simulating time only."""
+MAX_INTERVAL_SHARE, MIN_INTERVAL_SHARE = 0.15, 0.02
+"""While nothing changes, passes become rarer, up to these shares of what remains and has passed."""
 MAX_DAYS = 120
 
 
@@ -94,7 +94,8 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         if world.has_changed or world.is_moving:
             interval_s = scenario.interval_s
         else:
-            interval_s = min(interval_s * 1.5, scenario.interval_s * MAX_INTERVAL_FACTOR)
+            longest_s = MAX_INTERVAL_SHARE * world.remaining_s() + MIN_INTERVAL_SHARE * world.now
+            interval_s = max(scenario.interval_s, min(interval_s * 3, longest_s))
         if world.is_moving:
             continue
         history = History(

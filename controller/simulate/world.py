@@ -86,6 +86,10 @@ class World:
         size = len(self.nodes.working)
         return self.scenario.tokens_per_step / speed + self.scenario.communication.seconds(size)
 
+    def remaining_s(self) -> float:
+        """How long the rest of the work takes at the present pace."""
+        return (self.scenario.total_steps - self.step) * self.step_time_s()
+
     def _advance(self, when: float) -> None:
         """Let training and bill run to a moment at which nothing has happened yet, in pieces of one pace each."""
         while self.now < when and not self.is_finished:
@@ -125,7 +129,6 @@ class World:
 
     def _note(self) -> None:
         self.moments.append(Moment(self.now, self.spent_usd, self.nodes.fleet(), self.step))
-        self.has_changed = True
 
     def _pause(self) -> None:
         """A membership change: the training stands still, and its facts begin anew."""
@@ -135,6 +138,7 @@ class World:
 
     def _reprice(self, flavor: str, usd_per_hour: float) -> None:
         self.usd_per_hour[flavor] = usd_per_hour
+        self.has_changed = True
         self._note()
 
     def _join(self, node: Node) -> None:
@@ -226,6 +230,7 @@ class World:
 
     def _end(self, phase: MovePhase, reason: str | None) -> None:
         self.moves[-1] = replace(self.moves[-1], phase=phase, outcome_reason=reason, ended_at=self.now)
+        self.has_changed = True
         self._note()
 
     @property

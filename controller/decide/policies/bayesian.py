@@ -73,7 +73,7 @@ def _tried(situation: Situation) -> dict[Fleet, float]:
     times: dict[Fleet, list[float]] = {}
     for observation in situation.observations:
         usable = [f for f in observation.facts if is_usable(f, observation.at, situation.settings)]
-        measured = [f.iteration_time_s for f in usable if f.iteration_time_s and math.isfinite(f.iteration_time_s)]
+        measured = [f.iteration_time_s for f in usable if f.iteration_time_s and 0 < f.iteration_time_s < math.inf]
         if measured and all(flavor in situation.usd_per_hour for flavor in observation.fleet.present):
             times.setdefault(observation.fleet, []).append(median(measured))
     is_cost = situation.settings.objective is Objective.COST

@@ -1,0 +1,192 @@
+"""The default policy: the best fleet, reached in one move, and only where it pays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from controller.decide import DecideSettings, Objective, UnknownPolicyError, render_explanation
+from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Price, Verdict
+
+NO_MARGIN = DecideSettings(mixed_margin=0.0)
+
+
+def test_the_whole_fleet_moves_to_the_cheapest_flavor_in_one_move(training):
+    decision = training.decide()
+    assert decision.verdict is Verdict.MOVE
+    assert decision.target == Fleet({"c5.large": 6})
+    assert decision.saving_usd > 0 and decision.switching_usd > 0
+    training.make(decision)
+    assert training.decide().verdict is Verdict.STAY
+
+
+def test_other_speeds_make_another_flavor_win(training):
+    training.speeds = {**training.speeds, "t2.medium": 2400.0}
+    assert training.decide().target == Fleet({"t2.medium": 6})
+
+
+def test_an_unknown_policy_is_an_error_that_lists_those_there_are(training):
+    with pytest.raises(UnknownPolicyError, match="there is no policy 'greedy'; there are: cheapest-fleet, price-time"):
+        training.decide(settings=DecideSettings(policy="greedy"))
+
+
+def test_with_free_size_and_communication_the_smallest_fleet_is_cheapest(training):
+    training.communication_s = lambda size: 0.0 if size == 1 else 0.2
+    assert training.decide(Limits(1, 6)).target == Fleet({"c5.large": 1})
+
+
+def test_a_deadline_holds_against_the_smallest_fleet(training):
+    # One c5.large takes 3 s a step; 199,000 steps in 60 hours need 1.09 s a step: three nodes.
+    training.communication_s = lambda size: 0.0 if size == 1 else 0.02
+    limits = Limits(1, 6, deadline_at=training.now + 60 * 3600)
+    decision = training.decide(limits)
+    assert decision.target == Fleet({"c5.large": 3})
+    assert decision.fleets[1].remaining_s < 60 * 3600
+
+
+def test_a_quota_makes_a_mixed_fleet_right_and_it_is_chosen(training):
+    decision = training.decide(Limits(6, 6, max_nodes_per_flavor={"c5.large": 4}))
+    assert decision.target == Fleet({"c5.large": 4, "t2.medium": 2})
+
+
+def test_a_quota_of_vcpus_counts_as_well(training):
+    flavors = {f: Flavor(f, vcpus=2) for f in training.speeds}
+    limits = Limits(6, 6, max_vcpus_per_flavor={"c5.large": 9})
+    assert training.decide(limits, replace(DecideSettings(), flavors=flavors)).target.count("c5.large") == 4
+
+
+def test_a_deadline_that_no_fleet_keeps_is_told_and_the_fastest_is_taken(training):
+    decision = training.decide(Limits(6, 6, deadline_at=training.now + 3600))
+    assert decision.target == Fleet({"c5.2xlarge": 6})
+    assert "cannot be kept: even the fastest fleet allowed, 6 x c5.2xlarge, needs" in decision.reason
+
+
+def test_a_budget_that_no_fleet_keeps_is_told(training):
+    decision = training.decide(Limits(6, 6, budget_usd=1.0))
+    assert "left of the budget are not enough" in decision.reason
+
+
+def test_least_time_takes_the_fastest_fleet_that_the_budget_allows(training):
+    settings = DecideSettings(objective=Objective.TIME)
+    rich = training.decide(Limits(1, 6), settings)
+    poor = training.decide(Limits(1, 6, budget_usd=20.0), settings)
+    assert rich.target == Fleet({"c5.2xlarge": 6})
+    assert poor.verdict is Verdict.MOVE
+    assert poor.fleets[1].remaining_usd <= 20.0
+    assert poor.fleets[1].remaining_s > rich.fleets[1].remaining_s
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (Limits(6, 5), "max_nodes is 5 and min_nodes is 6"),
+        (Limits(6, 6, max_nodes_per_flavor=dict.fromkeys(("c5.large", "c5.xlarge"), 1)), None),
+        (Limits(6, 6, max_usd_per_hour=0.2), "max_usd_per_hour is 0.2, and the cheapest 6 nodes"),
+        (Limits(6, 6, excluded=dict.fromkeys(("t2.medium", "t2.large", "t2.xlarge"), "slow")), None),
+        (
+            Limits(
+                6,
+                6,
+                max_nodes_per_flavor={"c5.large": 1, "c5.xlarge": 1, "c5.2xlarge": 1},
+                excluded=dict.fromkeys(("t2.medium", "t2.large", "t2.xlarge"), "slow"),
+            ),
+            "min_nodes is 6, and the limits per flavor add up to 3",
+        ),
+    ],
+)
+def test_limits_that_admit_no_fleet_say_which_limit_binds(training, limits, words):
+    decision = training.decide(limits)
+    if words is None:
+        assert decision.verdict is Verdict.MOVE
+    else:
+        assert decision.verdict is Verdict.REFUSE
+        assert words in decision.reason
+
+
+def test_a_fleet_that_breaks_a_limit_moves_even_where_that_costs_more(training):
+    training.fleet = Fleet({"c5.large": 6})
+    training.observations = (replace(Training_of(training), fleet=Fleet({"c5.xlarge": 6})).observe(),)
+    decision = training.decide(Limits(6, 6, excluded={"c5.large": "the owner says so"}))
+    assert decision.verdict is Verdict.MOVE
+    assert decision.target == Fleet({"c5.xlarge": 6})
+    assert "may not stay" in decision.reason
+
+
+def Training_of(training):
+    """A copy that can be given another fleet, at an earlier time."""
+    return replace(training, now=training.now - 500, observations=())
+
+
+def test_a_saving_that_is_smaller_than_switching_is_refused_with_both_figures(training):
+    training.step = 193_000
+    decision = training.decide(settings=replace(DecideSettings(), saving_margin=0.5))
+    assert decision.verdict is Verdict.REFUSE
+    assert "for switching; a move needs" in decision.reason
+
+
+def test_near_the_end_nothing_moves(training):
+    training.step = training.total_steps - 50
+    decision = training.decide()
+    assert decision.verdict is Verdict.STAY
+    assert "steps remain" in decision.reason
+
+
+def test_intervals_that_overlap_are_a_reason_to_stay(training):
+    training.speeds = {"a": 1000.0, "b": 1030.0}
+    training.prices = {"a": 0.1, "b": 0.1}
+    training.fleet = Fleet({"a": 5, "b": 1})
+    decision = training.decide()
+    assert decision.verdict is Verdict.REFUSE
+    assert "within the uncertainty of what was measured" in decision.reason
+
+
+def test_the_cool_down_is_waited_for(training):
+    training.moves = (Move(1, 900.0, training.fleet, training.fleet, "", MovePhase.DONE, ended_at=990.0),)
+    decision = training.decide()
+    assert decision.verdict is Verdict.STAY
+    assert "the cool-down after move 1 lasts another 290 s" in decision.reason
+
+
+def test_a_move_under_way_is_not_disturbed(training):
+    training.moves = (Move(1, 900.0, training.fleet, Fleet({"c5.large": 6}), "", MovePhase.JOINING),)
+    assert "is under way (joining)" in training.decide().reason
+
+
+def test_a_flavor_that_could_not_be_had_is_left_alone_for_a_while(training):
+    history = History(unavailable={"c5.large": training.now + 600})
+    decision = training.decide(history=history)
+    assert decision.target.count("c5.large") <= 1
+    note = {flavor.flavor: flavor.note for flavor in decision.flavors}["c5.large"]
+    assert note == "unavailable for another 600 s"
+
+
+def test_a_bad_node_is_named_and_not_taken_for_a_bad_flavor(training):
+    training.fleet = Fleet({"c5.large": 6})
+    present = training.observe()
+    slow = replace(present.facts[0], tokens=present.facts[0].tokens / 2)
+    for _ in range(3):
+        training.wait()
+    decision = training.decide(
+        observation=Observation(
+            training.now,
+            present.fleet,
+            tuple(replace(fact, step=training.step, updated_at=training.now) for fact in (slow, *present.facts[1:])),
+        ),
+        history=History(),
+    )
+    assert decision.bad_nodes == (slow.instance_id,)
+    speed = {flavor.flavor: flavor.tokens_per_s for flavor in decision.flavors}["c5.large"]
+    assert speed == pytest.approx(2000.0)
+
+
+def test_the_heads_price_counts(training):
+    # A dear head makes fast fleets worth more: it is paid for as long as the work lasts.
+    decision = training.decide(settings=DecideSettings(head_usd_per_hour=50.0))
+    assert decision.target == Fleet({"c5.2xlarge": 6})
+
+
+def test_an_explanation_has_reason_tables_and_units(training):
+    text = render_explanation(training.decide())
+    for word in ("MOVE", "6 x c5.large", "$/M tokens", "95% interval", "remaining $", "chosen", "speed-up"):
+        assert word in text

@@ -1,0 +1,63 @@
+"""The seed experiment's rule, mended."""
+
+from __future__ import annotations
+
+from controller.decide import DecideSettings
+from controller.domain import Fleet, Limits, Price, Verdict
+
+PRICE_TIME = DecideSettings(policy="price-time")
+
+
+def test_six_flavors_make_exactly_five_moves_of_one_node_each(training):
+    sizes = []
+    while (decision := training.decide(settings=PRICE_TIME)).verdict is Verdict.MOVE:
+        changed = {f: decision.target.count(f) - training.fleet.count(f) for f in training.fleet}
+        sizes.append(sorted(change for change in changed.values() if change))
+        training.make(decision)
+    assert sizes == [[-1, 1]] * 5
+    assert training.fleet == Fleet({"c5.large": 6})
+    assert "all nodes are of one flavor" in decision.reason
+
+
+def test_the_dearest_flavor_per_token_gives_a_node_to_the_cheapest(training):
+    decision = training.decide(settings=PRICE_TIME)
+    assert decision.target.count("c5.large") == 2
+    assert decision.target.count("t2.xlarge") == 0
+
+
+def test_it_judges_by_compute_time_and_not_by_the_time_of_the_whole_iteration(training):
+    # With allreduce inside, every rank reports the same time, and the cheapest node per hour would win.
+    training.communication_s = lambda size: 50.0
+    assert training.decide(settings=PRICE_TIME).target.count("c5.large") == 2
+
+
+def test_it_waits_while_a_flavor_has_no_facts(training):
+    present = training.observe()
+    facts = tuple(fact for fact in present.facts if fact.flavor != "t2.large")
+    decision = training.decide(settings=PRICE_TIME, observation=type(present)(present.at, present.fleet, facts))
+    assert decision.verdict is Verdict.STAY
+    assert decision.reason == "waiting for enough facts of t2.large"
+
+
+def test_other_speeds_make_another_flavor_win(training):
+    training.speeds = {**training.speeds, "t2.medium": 2400.0}
+    while (decision := training.decide(settings=PRICE_TIME)).verdict is Verdict.MOVE:
+        training.make(decision)
+    assert training.fleet == Fleet({"t2.medium": 6})
+
+
+def test_a_cheapest_flavor_without_room_gives_way_to_the_next(training):
+    limits = Limits(6, 6, max_nodes_per_flavor={"c5.large": 1})
+    assert training.decide(limits, PRICE_TIME).target.count("t2.medium") == 2
+
+
+def test_a_flavor_that_runs_and_has_no_price_is_named(training):
+    prices = {f: Price(f, usd) for f, usd in training.prices.items() if f != "t2.large"}
+    decision = training.decide(settings=PRICE_TIME, prices=prices)
+    assert decision.verdict is Verdict.REFUSE
+    assert "t2.large: has no price" in decision.reason
+
+
+def test_flavors_that_cost_the_same_per_token_are_left_alone(training):
+    training.prices = {flavor: speed / 10_000 for flavor, speed in training.speeds.items()}
+    assert training.decide(settings=PRICE_TIME).verdict is Verdict.STAY
