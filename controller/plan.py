@@ -126,7 +126,7 @@ class PlanChange:
 
     def changed_keys(self) -> tuple[str, ...]:
         """The top-level attributes that differ, or that nobody knows before the apply."""
-        return tuple(dict.fromkeys(re.split(r"[.\[]", attribute.path)[0] for attribute in self.attributes()))
+        return tuple(dict.fromkeys(_top(attribute.path) for attribute in self.attributes()))
 
     def attributes(self) -> tuple[AttributeChange, ...]:
         """Every leaf that differs, in order of path."""
@@ -135,6 +135,15 @@ class PlanChange:
             AttributeChange(path, before.get(path), after.get(path), _is_under(path, self.replace_paths))
             for path in sorted({*before, *after})
             if before.get(path) != after.get(path)
+        )
+
+    def telling_attributes(self) -> tuple[AttributeChange, ...]:
+        """Those of `attributes` that say something to a reader: left out is what only the provider will work out."""
+        worked_out = {key for key, value in (self.after or {}).items() if value is Marker.UNKNOWN} - self.configured
+        return tuple(
+            attribute
+            for attribute in self.attributes()
+            if attribute.forces_replacement or _top(attribute.path) not in worked_out
         )
 
 
@@ -363,6 +372,11 @@ def _path(steps: list[Any]) -> str:
     for step in steps:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
     return text
+
+
+def _top(path: str) -> str:
+    """The attribute that a path begins with."""
+    return re.split(r"[.\[]", path)[0]
 
 
 def _is_under(path: str, parents: tuple[str, ...]) -> bool:

@@ -37,6 +37,7 @@ from controller.review.summary import Evidence, Summary, summarize
 from controller.review.table import print_review
 
 NO_CHANGE, CHANGES, REFUSED = 0, 2, 3
+PIPE_WIDTH = 130
 Command = Callable[[Workshop, argparse.Namespace], int]
 
 
@@ -117,7 +118,7 @@ def _review(workshop: Workshop, options: argparse.Namespace) -> int:
     if options.markdown:
         options.markdown.parent.mkdir(parents=True, exist_ok=True)
         options.markdown.write_text(sealed.review_file.read_text(encoding="utf-8"), encoding="utf-8")
-    print_review(summary, Console())
+    print_review(summary, _console())
     print(f"For a pull request: {options.markdown or sealed.review_file}")
     if plan.is_empty:
         return NO_CHANGE
@@ -125,6 +126,12 @@ def _review(workshop: Workshop, options: argparse.Namespace) -> int:
         return REFUSED
     print(f"To apply exactly this: centavo apply --plan {sealed.seal.name}")
     return CHANGES
+
+
+def _console() -> Console:
+    """A pipe has no width of its own; the flavors' table needs some."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
 def apply_reviewed(workshop: Workshop, options: argparse.Namespace) -> int:

@@ -77,7 +77,7 @@ def characters(text: str) -> int:
 def code(text: str) -> str:
     """A code span that is one in every place, a table's cell too, whatever the text holds."""
     text = words.shortened(text, LONGEST_ADDRESS)
-    if re.fullmatch(r"[\w.\-\[\]\"'/:=,() %$*+…]+", text) and text.strip() == text:
+    if re.fullmatch(r"[^`|\\\x00-\x1f]+", text) and text.strip() == text:
         return f"`{text}`"
     inside = "".join(
         c if c.isalnum() or c in " .-" else f"&#{ord(c)};" for c in text.replace("\r", "").replace("\n", "↵")
@@ -135,7 +135,7 @@ class _View:
     def attributes(self, change: PlanChange) -> Cut[AttributeChange]:
         """What becomes different in a resource that stays or is replaced; nothing for one that comes or goes."""
         is_compared = change.before is not None and change.after is not None
-        return cut(change.attributes() if is_compared else (), self.budget.attributes)
+        return cut(change.telling_attributes() if is_compared else (), self.budget.attributes)
 
     @property
     def outputs(self) -> Cut[str]:
