@@ -13,8 +13,15 @@ from controller.domain import Fleet, Observation
 
 def print_summary(report: Mapping[str, Any], console: Console | None = None) -> None:
     """What was measured, what was moved and why, and what it saved."""
-    (console or Console()).print(Group(*[part for part in (
-        _flavors(report), _moves(report) if report["moves"] else None, _result(report)) if part is not None]))
+    (console or Console()).print(
+        Group(
+            *[
+                part
+                for part in (_flavors(report), _moves(report) if report["moves"] else None, _result(report))
+                if part is not None
+            ]
+        )
+    )
 
 
 def _flavors(report: Mapping[str, Any]) -> Table:
@@ -22,25 +29,33 @@ def _flavors(report: Mapping[str, Any]) -> Table:
     table.add_column("flavor")
     for name in ("$/hour", "compute time, s", "tokens/s", "$/million tokens", "steps measured"):
         table.add_column(name, justify="right")
-    ordered = sorted(report["flavors"].items(), key=lambda item: (item[1]["usd_per_million_tokens"] is None,
-                                                                 item[1]["usd_per_million_tokens"] or 0.0))
+    ordered = sorted(
+        report["flavors"].items(),
+        key=lambda item: (item[1]["usd_per_million_tokens"] is None, item[1]["usd_per_million_tokens"] or 0.0),
+    )
     for flavor, values in ordered:
-        table.add_row(flavor, _number(values["usd_per_hour"], 4), _number(values["compute_time_s"], 3),
-                      _number(values["tokens_per_s"], 0), _number(values["usd_per_million_tokens"], 4),
-                      str(values["observations"]))
+        table.add_row(
+            flavor,
+            _number(values["usd_per_hour"], 4),
+            _number(values["compute_time_s"], 3),
+            _number(values["tokens_per_s"], 0),
+            _number(values["usd_per_million_tokens"], 4),
+            str(values["observations"]),
+        )
     return table
 
 
 def _moves(report: Mapping[str, Any]) -> Table:
     table = Table(title="Moves", title_justify="left")
-    for name in ("at (UTC)", "from", "to", "why", "outcome"):
-        table.add_column(name, overflow="fold")
+    table.add_column("at (UTC)", no_wrap=True)
+    table.add_column("from -> to, why, outcome", overflow="fold")
     for name in ("took, s", "pause, s", "steps lost"):
         table.add_column(name, justify="right")
     for move in report["moves"]:
         outcome = move["outcome"] + (f": {move['outcome_reason']}" if move["outcome_reason"] else "")
-        table.add_row(move["at"][11:19], str(Fleet(move["from"])), str(Fleet(move["to"])), move["reason"], outcome,
-                      _number(move["took_s"], 0), _number(move["pause_s"], 1), _number(move["steps_lost"], 0))
+        told = f"{Fleet(move['from'])}  ->  {Fleet(move['to'])}\n{move['reason']}\n{outcome}"
+        table.add_row(move["at"][11:19], told, _number(move["took_s"], 0), _number(move["pause_s"], 1),
+                      _number(move["steps_lost"], 0), end_section=True)
     return table
 
 
@@ -50,11 +65,17 @@ def _result(report: Mapping[str, Any]) -> Table:
     table = Table(title=f"Result: {report['status']}", title_justify="left", show_header=False)
     rows: list[tuple[str, RenderableType]] = [
         ("fleet", f"{Fleet(fleet['initial'])}  ->  {Fleet(fleet['final'])}"),
-        ("training", f"{_number(training['steps'], 0)} steps, {_number(training['tokens'], 0)} tokens, final loss "
-                     f"{_number(training['final_loss'], 2)}, {_number(training['steps_lost'], 0)} steps lost"),
+        (
+            "training",
+            f"{_number(training['steps'], 0)} steps, {_number(training['tokens'], 0)} tokens, final loss "
+            f"{_number(training['final_loss'], 2)}, {_number(training['steps_lost'], 0)} steps lost",
+        ),
         ("test set", f"BLEU {_number(training['bleu'], 1)}, exact match {_percent(training['exact_match'])}"),
-        ("cost", f"{_number(per_token['initial'], 4)}  ->  {_number(per_token['final'], 4)} $/million tokens"
-                 f" (saved {_number(cost['saved_percent'], 1)} %)"),
+        (
+            "cost",
+            f"{_number(per_token['initial'], 4)}  ->  {_number(per_token['final'], 4)} $/million tokens"
+            f" (saved {_number(cost['saved_percent'], 1)} %)",
+        ),
         ("spent", f"{_number(cost['spent_usd'], 4)} $, head included"),
     ]
     if report.get("status_reason"):
@@ -74,9 +95,18 @@ def facts_table(observation: Observation) -> Table:
     for fact in sorted(observation.facts, key=lambda fact: (fact.rank is None, fact.rank or 0)):
         rank = "-" if fact.rank is None else f"{fact.rank} of {fact.world_size}"
         state = fact.state.value + (f": {fact.reason}" if fact.reason else "")
-        table.add_row(fact.instance_id, fact.flavor, state, rank, str(fact.step), _number(fact.iteration_time_s, 3),
-                      _number(fact.compute_time_s, 3), _number(fact.tokens, 0), str(fact.window),
-                      _number(max(0.0, observation.at - fact.updated_at), 0))
+        table.add_row(
+            fact.instance_id,
+            fact.flavor,
+            state,
+            rank,
+            str(fact.step),
+            _number(fact.iteration_time_s, 3),
+            _number(fact.compute_time_s, 3),
+            _number(fact.tokens, 0),
+            str(fact.window),
+            _number(max(0.0, observation.at - fact.updated_at), 0),
+        )
     for node in observation.unknown:
         table.add_row(node.instance_id, node.flavor, f"unknown: {node.reason}", *["-"] * 7)
     return table
