@@ -110,6 +110,7 @@ def keep_results(training: Training, storage: Storage, scores: dict[str, Any]) -
         directory = Path(name)
         training.model.save(directory, {"steps": scores["steps"], "bleu": scores["bleu"]})
         training.vocabulary.save(directory)
+        training.scalars.write_all(directory, training.state.progress.log)
         for path in sorted(directory.iterdir()):
             storage.put(RESULTS + path.name, path.read_bytes())
     lines = "".join(json.dumps(line) + "\n" for line in training.state.progress.log)

@@ -34,6 +34,7 @@ from trainer.feed import Feed, Parts
 from trainer.link import Link
 from trainer.model import build
 from trainer.orders import Orders
+from trainer.scalars import Scalars
 from trainer.schedule import learning_rate
 from trainer.settings import Settings, fingerprint
 from trainer.state import Hello, TrainingState
@@ -114,6 +115,7 @@ class Training:
         self._step_ended = time.perf_counter()
         self._checkpointed_at = time.monotonic()
         self._logged = (time.perf_counter(), 0)
+        self.scalars = Scalars(settings.tensorboard)
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -343,6 +345,8 @@ class Training:
             "t": timestamp(time.time()),
         }
         progress.log.append(line)
+        if world.rank == 0:
+            self.scalars.write(progress.log)
         if world.rank == 0 and progress.step % (10 * LOG_EVERY_STEPS) == 0:
             log.info("step %(step)d loss %(loss).4f, %(tokens_per_s).0f tokens/s on %(world_size)d ranks", line)
 

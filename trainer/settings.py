@@ -200,12 +200,17 @@ class TranslateSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """One training. ``storage`` (a directory or s3://bucket/prefix) holds its checkpoints and results."""
+    """One training. ``storage`` (a directory or s3://bucket/prefix) holds its checkpoints and results.
+
+    ``tensorboard``: a directory on rank 0's node for TensorBoard event files, which then go with the results too; None:
+    none are written.
+    """
 
     stop: StopSettings
     seed: int = 1
     storage: str = "training"
     cache: str = "~/.cache/centavo"
+    tensorboard: str | None = None
     corpus: CorpusSettings = field(default_factory=CorpusSettings)
     vocabulary: VocabularySettings = field(default_factory=VocabularySettings)
     model: ModelSettings = field(default_factory=ModelSettings)
