@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,8 @@ class Workshop:
     prices: dict[str, Price]
     clock: SystemClock
     reporter: Reporter
+    admit: Callable[[Mapping[str, Any]], None] = lambda document: None
+    """Raises GuardError for a person's plan (its JSON) that does what has to be acknowledged first."""
 
     @property
     def usd_per_hour(self) -> dict[str, float]:
@@ -48,8 +50,12 @@ class Workshop:
         """Terraform, with its log in the run's folder or beside the environment's keys."""
         environment = self.environment
         log = (log_directory or environment.state_directory) / "terraform.log"
-        return Terraform(environment.directory, log, [str(environment.root / "terraform" / "init"), environment.name],
-                         self.clock.is_stopping)
+        return Terraform(
+            environment.directory,
+            log,
+            [str(environment.root / "terraform" / "init"), environment.name],
+            self.clock.is_stopping,
+        )
 
     def journal(self, policy: str | None = None) -> Journal:
         """The journal of the unfinished run, or of a new one."""
@@ -58,8 +64,13 @@ class Workshop:
         if journal is not None:
             journal.set_policy(policy)
             return journal
-        return start_run(self.environment.runs_directory, environment=self.environment.name, policy=policy,
-                         initial=self.environment.initial_fleet, now=self.clock.now())
+        return start_run(
+            self.environment.runs_directory,
+            environment=self.environment.name,
+            policy=policy,
+            initial=self.environment.initial_fleet,
+            now=self.clock.now(),
+        )
 
     def cluster(self, journal: Journal) -> LiveCluster:
         """The cluster, as one run sees it."""
@@ -70,13 +81,20 @@ class Workshop:
             self.reporter.observed(observation, read_progress(observation, started_at), journal.spent_usd())
 
         return LiveCluster(
-            environment, self.prices, journal, self.clock, terraform=self.terraform(journal.directory),
+            environment,
+            self.prices,
+            journal,
+            self.clock,
+            terraform=self.terraform(journal.directory),
             ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping),
-            aws=Aws(environment.settings.aws.region), answering=answering, observed=observed)
+            aws=Aws(environment.settings.aws.region),
+            answering=answering,
+            observed=observed,
+        )
 
     def bring_up(self, cluster: LiveCluster, journal: Journal) -> None:
         """Everything that Terraform declares, with the fleet of the capacity file, or the initial one where that is
-        empty. A person's command, so its plan may be anything."""
+        empty. A person's command: of an environment that exists, its plan has to be admitted."""
         terraform = self.terraform(journal.directory)
         fleet = cluster.capacity.read()
         if fleet.size == 0:
@@ -86,30 +104,50 @@ class Workshop:
         journal.set_initial(fleet)
         terraform.init()
         take_up_terraform_rc(self.environment)
-        plan = terraform.plan(self.environment.state_directory / "apply.tfplan", read=False)
+        exists = terraform.outputs() is not None
+        plan = terraform.plan(self.environment.state_directory / "apply.tfplan", read=exists)
         if plan.has_changes:
+            if exists:
+                self.admit(plan.document)
             terraform.apply(plan.file)
         cluster.forget()
         flavors = [*cluster.outputs.flavors, cluster.outputs.head.instance_type]
         require_prices(self.prices, flavors, self.environment.prices_file)
 
     def optimizer(
-        self, journal: Journal, interval_s: float | None = None, approval: Approval = at_once,
+        self,
+        journal: Journal,
+        interval_s: float | None = None,
+        approval: Approval = at_once,
     ) -> Optimizer:
         """The main job on one run; `approval` says which fleet may be moved to."""
         environment = with_interval(self.environment, interval_s)
         cluster = self.cluster(journal)
-        return Optimizer(environment, self.prices, cluster, journal, self.clock, self.reporter,
-                         decider=self.decider(cluster, journal.info().policy),
-                         bring_up=lambda: self.bring_up(cluster, journal), approval=approval)
+        return Optimizer(
+            environment,
+            self.prices,
+            cluster,
+            journal,
+            self.clock,
+            self.reporter,
+            decider=self.decider(cluster, journal.info().policy),
+            bring_up=lambda: self.bring_up(cluster, journal),
+            approval=approval,
+        )
 
     def decider(self, cluster: LiveCluster, policy: str) -> Decider:
         """How to decide in this environment with this policy."""
         return partial(self._decide, cluster, policy)
 
     def _decide(
-        self, cluster: LiveCluster, policy: str, observations: Sequence[Observation], prices: Mapping[str, Price],
-        limits: Limits, progress: Progress | None, history: History,
+        self,
+        cluster: LiveCluster,
+        policy: str,
+        observations: Sequence[Observation],
+        prices: Mapping[str, Price],
+        limits: Limits,
+        progress: Progress | None,
+        history: History,
     ) -> Decision:
         declared = cluster.outputs.flavors
         settings = decide_settings(self.environment, policy, declared, cluster.head_usd_per_hour)
@@ -137,7 +175,10 @@ def check_policy(policy: str) -> None:
 
 
 def decide_settings(
-    environment: Environment, policy: str, declared: Mapping[str, FlavorOutput], head_usd_per_hour: float,
+    environment: Environment,
+    policy: str,
+    declared: Mapping[str, FlavorOutput],
+    head_usd_per_hour: float,
 ) -> DecideSettings:
     """The policy's settings: those that the controller knows by itself, and `controller.decide` of centavo.yml."""
     controller = environment.settings.controller
@@ -145,8 +186,10 @@ def decide_settings(
     known = {field.name for field in fields(DecideSettings)} - {"truth", "flavors", "policy", "head_usd_per_hour"}
     unknown = sorted(set(options) - known)
     if unknown:
-        raise ConfigError(f"{environment.settings_file}: controller.decide has unknown keys: {', '.join(unknown)}.",
-                          f"Known are {', '.join(sorted(known))}.")
+        raise ConfigError(
+            f"{environment.settings_file}: controller.decide has unknown keys: {', '.join(unknown)}.",
+            f"Known are {', '.join(sorted(known))}.",
+        )
     try:
         for name, kind in (("objective", Objective), ("batches", Batches)):
             if name in options:
@@ -156,8 +199,16 @@ def decide_settings(
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{environment.settings_file}: controller.decide: {error}.", "Mend it there.") from error
     flavors = {name: _flavor(name, output) for name, output in declared.items()}
-    return DecideSettings(**{"minimum_window": controller.minimum_window, "cooldown_s": controller.cooldown_s,
-                             **options, "policy": policy, "flavors": flavors, "head_usd_per_hour": head_usd_per_hour})
+    return DecideSettings(
+        **{
+            "minimum_window": controller.minimum_window,
+            "cooldown_s": controller.cooldown_s,
+            **options,
+            "policy": policy,
+            "flavors": flavors,
+            "head_usd_per_hour": head_usd_per_hour,
+        }
+    )
 
 
 def with_interval(environment: Environment, interval_s: float | None) -> Environment:
@@ -172,15 +223,25 @@ def with_interval(environment: Environment, interval_s: float | None) -> Environ
 
 
 def _flavor(name: str, output: FlavorOutput) -> Flavor:
-    return Flavor(name, Market(output.market), output.max_nodes, output.vcpus, output.memory_bytes,
-                  burstable=name.startswith(BURSTABLE_FAMILIES))
+    return Flavor(
+        name,
+        Market(output.market),
+        output.max_nodes,
+        output.vcpus,
+        output.memory_bytes,
+        burstable=name.startswith(BURSTABLE_FAMILIES),
+    )
 
 
 def _export(environment: Environment) -> None:
     """What boto3, Terraform and Ansible read from the process's environment."""
     aws = environment.settings.aws
-    os.environ |= {**aws.environment, "AWS_REGION": aws.region, "AWS_DEFAULT_REGION": aws.region,
-                   "TF_IN_AUTOMATION": "1"}
+    os.environ |= {
+        **aws.environment,
+        "AWS_REGION": aws.region,
+        "AWS_DEFAULT_REGION": aws.region,
+        "TF_IN_AUTOMATION": "1",
+    }
     os.environ |= {"TF_VAR_ssh_public_key": ensure_key_pair(environment.identity_file)}
     take_up_terraform_rc(environment)
 

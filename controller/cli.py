@@ -37,6 +37,7 @@ from controller.review.cli import (
     add_proposal_options,
     add_propose,
     add_review,
+    admit,
     apply_reviewed,
     pull_request_approval,
 )
@@ -51,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with clock.listening():
             workshop = open_workshop(Path(options.root), options.env, PlainReporter(), clock)
+            workshop.admit = partial(admit, workshop)
             command: Command = options.command
             return command(workshop, options)
     except CentavoError as error:
@@ -61,8 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return StoppedError.exit_code
 
 
-_HOW_TO_GO_ON = ("centavo: stopped. The fleet stays as it is, and a training that runs goes on (and costs money).\n"
-                 "  `centavo optimize` (make optimize) carries on; `centavo destroy` (make destroy) ends it all.")
+_HOW_TO_GO_ON = (
+    "centavo: stopped. The fleet stays as it is, and a training that runs goes on (and costs money).\n"
+    "  `centavo optimize` (make optimize) carries on; `centavo destroy` (make destroy) ends it all."
+)
 
 
 def _told(error: CentavoError, clock: SystemClock) -> str:
@@ -73,9 +77,13 @@ def _told(error: CentavoError, clock: SystemClock) -> str:
 def parser() -> argparse.ArgumentParser:
     """All commands with their options."""
     result = argparse.ArgumentParser(
-        prog="centavo", description="Trains on the cheapest EC2 fleet, and moves the training there while it runs.")
-    result.add_argument("--env", default=os.environ.get("ENV", "local"),
-                        help="the environment under terraform/environments (default: $ENV, else local)")
+        prog="centavo", description="Trains on the cheapest EC2 fleet, and moves the training there while it runs."
+    )
+    result.add_argument(
+        "--env",
+        default=os.environ.get("ENV", "local"),
+        help="the environment under terraform/environments (default: $ENV, else local)",
+    )
     result.add_argument("--root", default=".", help="the root of the repository (default: the current directory)")
     commands = result.add_subparsers(title="commands", required=True, metavar="COMMAND")
     add_apply_options(_add(commands, "apply", apply, "make what Terraform declares, and wait until it runs"))
@@ -102,12 +110,20 @@ def _add(commands: Any, name: str, function: Command, purpose: str) -> argparse.
 
 
 def _add_optimize(commands: Any) -> None:
-    added = _add(commands, "optimize", optimize,
-                 "the main job: train, and move the training to the cheapest fleet; carries on an unfinished run")
+    added = _add(
+        commands,
+        "optimize",
+        optimize,
+        "the main job: train, and move the training to the cheapest fleet; carries on an unfinished run",
+    )
     added.add_argument("--policy", help=f"how to decide: {', '.join(POLICIES)} (default: centavo.yml's)")
     added.add_argument("--interval", type=float, metavar="SECONDS", help="between two looks (default: centavo.yml's)")
-    added.add_argument("--via", choices=["controller", "pull-request"], default="controller",
-                       help="who says when: the controller (the default), or people, by merging its proposal")
+    added.add_argument(
+        "--via",
+        choices=["controller", "pull-request"],
+        default="controller",
+        help="who says when: the controller (the default), or people, by merging its proposal",
+    )
     add_proposal_options(added)
     add_telling_options(added)
 
@@ -122,8 +138,10 @@ def apply(workshop: Workshop, options: argparse.Namespace) -> int:
     workshop.bring_up(cluster, journal)
     workers = cluster.wait_until_running(cluster.capacity.last, began)
     cluster.note_cost()
-    print(f"{workshop.environment.name} is up: the head {cluster.head().instance_id}, and {len(workers)} workers "
-          f"({cluster.capacity.last}).")
+    print(
+        f"{workshop.environment.name} is up: the head {cluster.head().instance_id}, and {len(workers)} workers "
+        f"({cluster.capacity.last})."
+    )
     return 0
 
 
@@ -181,16 +199,23 @@ def status(workshop: Workshop, options: argparse.Namespace) -> int:
 def _status(workshop: Workshop, journal: Journal, observation: Observation | None, is_up: bool) -> dict[str, Any]:
     info, now = journal.info(), workshop.clock.now()
     document: dict[str, Any] = {
-        "environment": workshop.environment.name, "is_up": is_up, "run": info.run, "policy": info.policy,
-        "stage": journal.stage().value, "status": journal.status(), "started_at": iso(info.started_at),
+        "environment": workshop.environment.name,
+        "is_up": is_up,
+        "run": info.run,
+        "policy": info.policy,
+        "stage": journal.stage().value,
+        "status": journal.status(),
+        "started_at": iso(info.started_at),
         "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
         "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],
     }
     if observation is not None:
         progress = read_progress(observation, info.started_at)
         document |= {
-            "fleet": dict(observation.fleet), "usd_per_hour": observation.fleet.usd_per_hour(workshop.usd_per_hour),
-            "step": progress.step if progress else None, "total_steps": progress.total_steps if progress else None,
+            "fleet": dict(observation.fleet),
+            "usd_per_hour": observation.fleet.usd_per_hour(workshop.usd_per_hour),
+            "step": progress.step if progress else None,
+            "total_steps": progress.total_steps if progress else None,
             "summary": describe(observation, progress, document["spent_usd"]),
         }
     return document
@@ -223,8 +248,7 @@ def destroy(workshop: Workshop, options: argparse.Namespace) -> int:
     journal = latest_run(workshop.environment.runs_directory)
     if journal is not None:
         _lift_protection(workshop, journal)
-    made = terraform.plan(workshop.environment.state_directory / "destroy.tfplan", destroy=True,
-                          read=False)
+    made = terraform.plan(workshop.environment.state_directory / "destroy.tfplan", destroy=True, read=False)
     if made.has_changes:
         terraform.apply(made.file)
     _end_destroyed(workshop, journal)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,11 @@ def apply_reviewed(workshop: Workshop, options: argparse.Namespace) -> int:
     store.mark_applied(sealed, now)
     print(f"Applied {sealed.seal.name}, exactly as it was reviewed.")
     return 0
+
+
+def admit(workshop: Workshop, document: Mapping[str, Any]) -> None:
+    """Raises GuardError for a plan that nobody has reviewed and that does what has to be acknowledged."""
+    refuse_dangers(summarize_plan(workshop, parse_plan(document)))
 
 
 def refuse_dangers(summary: Summary) -> None:
