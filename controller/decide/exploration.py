@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from controller.decide.model import FleetModel
 from controller.decide.prior import expected_speeds
 from controller.decide.search import best_fleet
-from controller.decide.settings import Batches
+from controller.decide.settings import Batches, Objective
 from controller.decide.speeds import Speed
 from controller.decide.switching import switching_usd
 from controller.decide.weighing import Outlook
@@ -22,6 +22,8 @@ QUANTILE_Z = (-1.15, -0.32, 0.32, 0.93, 1.64)
 QUANTILE_SHARE = (0.25, 0.25, 0.25, 0.15, 0.10)
 GAIN_TOLERANCE = 1e-3
 """A gain is a guess: it need not be found exactly."""
+LATENESS_WEIGHT = 3.0
+"""A tenth too late counts as three tenths dearer."""
 MAX_PROBES_PER_MOVE = 3
 WORTH_FACTOR = 1.5
 """What a probe is expected to gain must exceed its cost by this factor."""
@@ -76,10 +78,23 @@ def _with_speed(model: FleetModel, flavor: str, tokens_per_s: float) -> FleetMod
     return replace(model, tokens_per_s={**model.tokens_per_s, flavor: tokens_per_s})
 
 
-def _remaining_usd(outlook: Outlook, model: FleetModel) -> float:
-    """The rest of the work with the best fleet of a model; inf where there is none."""
-    found = best_fleet(model, outlook.bounds, outlook.situation.settings.objective, GAIN_TOLERANCE)
-    return math.inf if found is None else found.usd_per_step * outlook.remaining_steps
+def _worth_usd(outlook: Outlook, model: FleetModel) -> float:
+    """What the rest of the work costs the user with the best fleet of a model, in dollars; inf where there is none.
+
+    Seconds count as what the present fleet costs meanwhile, and a fleet that is late as if it cost more.
+    """
+    objective, steps = outlook.situation.settings.objective, outlook.remaining_steps
+    found = best_fleet(model, outlook.promised, objective, GAIN_TOLERANCE)
+    late_share = 0.0
+    if found is None:
+        found = best_fleet(model, outlook.bounds, Objective.TIME, GAIN_TOLERANCE)
+        if found is None:
+            return math.inf
+        if outlook.time_left_s is not None:
+            late_share = max(0.0, found.step_s * steps / max(outlook.time_left_s, 1.0) - 1)
+    if objective is Objective.TIME:
+        return found.step_s * steps * outlook.model.fleet_usd_per_hour(outlook.situation.current) / SECONDS_PER_HOUR
+    return found.usd_per_step * steps * (1 + LATENESS_WEIGHT * late_share)
 
 
 def worthwhile(outlook: Outlook, base: Fleet) -> list[Probe]:
@@ -91,7 +106,7 @@ def worthwhile(outlook: Outlook, base: Fleet) -> list[Probe]:
         return []
     whole_usd = situation.history.spent_usd + outlook.stay.remaining_usd
     left_usd = settings.probe_share * whole_usd - spent_on_probes_usd(situation.history.moves, model, outlook)
-    best_usd = _remaining_usd(outlook, model)
+    best_usd = _worth_usd(outlook, model)
     probes = []
     for flavor, guess in guesses.items():
         cost_usd = probe_usd(base, base.with_count(flavor, 1), model, outlook)
@@ -109,7 +124,7 @@ def _judged(outlook: Outlook, flavor: str, guess: Speed, best_usd: float, cost_u
 
     def gain(z: float) -> float:
         speed = guess.tokens_per_s * math.exp(z * guess.log_se)
-        return max(0.0, best_usd - _remaining_usd(outlook, _with_speed(outlook.model, flavor, speed)))
+        return max(0.0, best_usd - _worth_usd(outlook, _with_speed(outlook.model, flavor, speed)))
 
     if gain(OPTIMISM_Z) <= needed:
         return None
@@ -138,15 +153,14 @@ def with_probes(base: Fleet, probes: list[Probe], outlook: Outlook) -> Fleet | N
         grown = target.with_count(probe.flavor, target.count(probe.flavor) + 1)
         is_full = bounds.max_nodes is not None and grown.size > bounds.max_nodes
         if is_full or not _is_affordable(grown, outlook):
-            leaving = [f for f in target.present if f in base.present and target.count(f) > 0]
-            if not leaving or target.size < 2:
-                return None
+            leaving = [f for f in target.present if f in base.present]
+            if not leaving:
+                break
             dearest = max(leaving, key=lambda f: (model.usd_per_hour[f] / model.tokens_per_s[f], f))
             grown = grown.with_count(dearest, grown.count(dearest) - 1)
-        if not _is_affordable(grown, outlook):
-            return None
-        target = grown
-    return target
+        if _is_affordable(grown, outlook):
+            target = grown
+    return None if target == base else target
 
 
 def _is_affordable(fleet: Fleet, outlook: Outlook) -> bool:
@@ -156,8 +170,9 @@ def _is_affordable(fleet: Fleet, outlook: Outlook) -> bool:
 
 
 def is_sensible(outlook: Outlook) -> bool:
-    """Whether probing is in order at all: nothing compels a move, and a slow probe would not hold up the others."""
-    return outlook.compulsion is None and outlook.situation.settings.batches is Batches.BALANCED
+    """Whether probing is in order at all: the present fleet is known, and a slow probe would not hold up the others."""
+    is_balanced = outlook.situation.settings.batches is Batches.BALANCED
+    return is_balanced and outlook.model.knows(outlook.situation.current)
 
 
 def names(probes: list[Probe]) -> Mapping[str, float]:

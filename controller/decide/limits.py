@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from controller.decide.bounds import Bounds
 from controller.decide.settings import DecideSettings
-from controller.domain import Fleet, History, Limits
+from controller.domain import Fleet, History, Limits, MovePhase
 
 UNBOUNDED = 100_000
 """The most nodes of a flavor where no limit says less."""
+FAILURE_MEMORY_S = 3600.0
 
 
 def unavailable_reasons(flavors: tuple[str, ...], limits: Limits, history: History, now: float) -> dict[str, str]:
@@ -21,6 +22,26 @@ def unavailable_reasons(flavors: tuple[str, ...], limits: Limits, history: Histo
         elif history.unavailable.get(flavor, now) > now:
             reasons[flavor] = f"unavailable for another {history.unavailable[flavor] - now:.0f} s"
     return reasons
+
+
+def failed_caps(history: History, now: float) -> dict[str, int]:
+    """The most nodes of flavors that could not be had in that number: half of what was asked for in addition.
+
+    Each further failure doubles the time for which that is kept in mind.
+    """
+    caps: dict[str, int] = {}
+    failures: dict[str, int] = {}
+    for move in history.moves:
+        if move.phase is not MovePhase.ROLLED_BACK:
+            continue
+        grown = [f for f in move.target if move.target.count(f) > move.source.count(f)]
+        for flavor in [f for f in grown if f in history.unavailable] or grown:
+            failures[flavor] = failures.get(flavor, 0) + 1
+            had = move.source.count(flavor)
+            until = (move.ended_at or move.at) + FAILURE_MEMORY_S * 2 ** failures[flavor]
+            if until > now:
+                caps[flavor] = min(had + (move.target.count(flavor) - had) // 2, caps.get(flavor, UNBOUNDED))
+    return caps
 
 
 def node_cap(flavor: str, limits: Limits, settings: DecideSettings) -> int:

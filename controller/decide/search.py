@@ -70,8 +70,8 @@ def best_fleet(
 ) -> Found | None:
     """The allowed fleet with the least cost, or the least time, per step; None where no fleet is allowed.
 
-    Only flavors with a speed and a price in the model are used. No allowed fleet is better by more than `tolerance` as a
-    share, or by more than the result's `proven_gap` where that is larger.
+    Only flavors with a speed and a price in the model are used. No allowed fleet is better by more than `tolerance` as
+    a share, or by more than the result's `proven_gap` where that is larger.
     """
     flavors, goal = Flavors(model, bounds), goal_of(model, bounds, objective)
     if not flavors.sizes.size:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from controller.decide.bounds import Bounds
 from controller.decide.communication import Communication, fit_communication
-from controller.decide.limits import node_cap, unavailable_reasons
+from controller.decide.limits import UNBOUNDED, failed_caps, node_cap, unavailable_reasons
 from controller.decide.model import TOKENS_PER_MILLION, FleetModel
 from controller.decide.pricing import usable_prices
 from controller.decide.settings import DecideSettings
@@ -88,8 +88,9 @@ class Situation:
     def bounds(self) -> Bounds:
         """What the limits leave. Of a flavor that is only unavailable for now, the nodes that run may stay."""
         caps: dict[str, int] = {}
+        failed = failed_caps(self.history, self.now)
         for flavor in self.flavors:
-            cap = node_cap(flavor, self.limits, self.settings)
+            cap = min(node_cap(flavor, self.limits, self.settings), failed.get(flavor, UNBOUNDED))
             if flavor in self.barred:
                 is_only_unavailable = flavor not in self.price_faults and flavor not in self.limits.excluded
                 cap = min(cap, self.current.count(flavor)) if is_only_unavailable else 0

@@ -69,6 +69,11 @@ class Outlook:
         settings, current = self.situation.settings, self.situation.current
         return violation(current, self.bounds, self.model.usd_per_hour, settings.head_usd_per_hour)
 
+    @cached_property
+    def promised(self) -> Bounds:
+        """The bounds with what deadline and budget leave for a step."""
+        return self._with_promises(self.situation.settings.deadline_margin)
+
     def forecast(self, target: Fleet) -> Forecast:
         """The rest of the work if the fleet becomes `target`: the present one works until the new nodes have joined."""
         current, settings = self.situation.current, self.situation.settings

@@ -6,6 +6,7 @@ of the whole iteration, in which every rank is as slow as the slowest.
 
 from __future__ import annotations
 
+from controller.decide.bounds import SLACK
 from controller.decide.limits import infeasible_reason
 from controller.decide.situation import Situation
 from controller.decide.stability import busy_reason
@@ -44,7 +45,7 @@ class PriceTime:
         by_cost = sorted(cost, key=lambda flavor: (cost[flavor], flavor))
         dearest = by_cost[-1]
         with_room = [f for f in by_cost if current.count(f) < situation.bounds.caps.get(f, 0)]
-        if not with_room or cost[with_room[0]] >= cost[dearest]:
+        if not with_room or cost[with_room[0]] >= cost[dearest] * (1 - SLACK):
             return situation.decision(Verdict.STAY, f"no flavor that is cheaper than {dearest} has room for a node")
         cheapest = with_room[0]
         target = current.with_count(cheapest, current.count(cheapest) + 1)

@@ -1,0 +1,146 @@
+"""Policies side by side in the same scenarios, and the figures that sum them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from rich.table import Table
+
+from controller.decide import Objective
+from controller.simulate.run import Outcome, simulate
+from controller.simulate.scenario import Scenario
+
+ORACLE = "oracle"
+COMPARED = ("cheapest-fleet", "price-time", "hourly-price", "vcpu-price", "bayesian")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy in one scenario, beside the oracle."""
+
+    objective: Objective
+    outcome: Outcome
+    oracle: Outcome
+
+    @property
+    def over_oracle(self) -> float:
+        """Its cost over the oracle's; of a scenario that asks for the least time, its time over the oracle's."""
+        if self.objective is Objective.COST:
+            return self.outcome.cost_usd / self.oracle.cost_usd
+        return self.outcome.time_s / self.oracle.time_s
+
+
+def compare(scenario: Scenario, policies: Iterable[str] = COMPARED) -> dict[str, Row]:
+    """Run the oracle and the policies in one scenario, without the curves: a thousand would fill memory."""
+    oracle = _slim(simulate(scenario, ORACLE))
+    rows = {policy: Row(scenario.objective, _slim(simulate(scenario, policy)), oracle) for policy in policies}
+    return {ORACLE: Row(scenario.objective, oracle, oracle), **rows}
+
+
+def _slim(outcome: Outcome) -> Outcome:
+    return replace(outcome, moments=(), decisions=())
+
+
+def _share(values: Sequence[bool]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _quantiles(values: Sequence[float]) -> dict[str, float] | None:
+    if not values:
+        return None
+    return {
+        "median": round(float(np.median(values)), 4),
+        "p95": round(float(np.quantile(values, 0.95)), 4),
+        "mean": round(float(np.mean(values)), 4),
+        "worst": round(float(np.max(values)), 4),
+    }
+
+
+def summary(rows: Sequence[Row]) -> dict[str, object]:
+    """The figures of one policy over many scenarios. Shares are of 1.
+
+    `cost_over_oracle` is over the scenarios that ask for the least cost, deadlines or not; `cost_over_oracle_in_time`
+    leaves out those in which the oracle kept the deadline and the policy did not, where being late saves money.
+    `deadlines_met` and `budgets_met` are the shares of those that the oracle kept.
+    """
+    cost = [row for row in rows if row.objective is Objective.COST]
+    timed = [row for row in rows if row.objective is Objective.TIME]
+    in_time = [row for row in cost if row.outcome.deadline_met or not row.oracle.deadline_met]
+    probe_shares = [row.outcome.probe_usd / row.outcome.cost_usd for row in rows if row.outcome.finished]
+    return {
+        "cost_over_oracle": _quantiles([row.over_oracle for row in cost]),
+        "cost_over_oracle_in_time": _quantiles([row.over_oracle for row in in_time]),
+        "time_over_oracle": _quantiles([row.over_oracle for row in timed]),
+        "deadlines_met": _share([bool(row.outcome.deadline_met) for row in rows if row.oracle.deadline_met]),
+        "budgets_met": _share([bool(row.outcome.budget_met) for row in rows if row.oracle.budget_met]),
+        "probe_share": round(float(np.mean(probe_shares)), 5) if probe_shares else None,
+        "probe_share_p95": round(float(np.quantile(probe_shares, 0.95)), 5) if probe_shares else None,
+        "probe_share_max": round(float(np.max(probe_shares)), 5) if probe_shares else None,
+        "flip_flops": sum(row.outcome.flip_flops for row in rows),
+        "moves_mean": round(float(np.mean([row.outcome.moves for row in rows])), 3) if rows else None,
+        "unfinished": sum(not row.outcome.finished for row in rows),
+    }
+
+
+def outcome_table(scenario: Scenario, rows: Mapping[str, Row]) -> Table:
+    """Policies in one scenario."""
+    table = Table("policy", title=f"scenario {scenario.name}")
+    for heading in ("cost $", "hours", "over oracle", "deadline", "budget", "probes $", "moves", "rolled back"):
+        table.add_column(heading, justify="right")
+    words = {None: "-", True: "met", False: "MISSED"}
+    for policy, row in rows.items():
+        outcome = row.outcome
+        table.add_row(
+            policy,
+            f"{outcome.cost_usd:.3f}",
+            f"{outcome.time_s / 3600:.2f}",
+            f"{row.over_oracle:.3f} x",
+            words[outcome.deadline_met],
+            words[outcome.budget_met],
+            f"{outcome.probe_usd:.3f}",
+            str(outcome.moves),
+            str(outcome.rolled_back),
+        )
+    return table
+
+
+def summary_table(summaries: Mapping[str, Mapping[str, object]], scenarios: int) -> Table:
+    """Policies over many scenarios."""
+    table = Table("policy", title=f"{scenarios} scenarios, cost over the oracle's")
+    headings = (
+        "median",
+        "95%",
+        "in time: median",
+        "95%",
+        "time: median",
+        "deadlines",
+        "budgets",
+        "probes",
+        "flip-flops",
+    )
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for policy, figures in summaries.items():
+        table.add_row(
+            policy,
+            *_two(figures["cost_over_oracle"]),
+            *_two(figures["cost_over_oracle_in_time"]),
+            _two(figures["time_over_oracle"])[0],
+            _percent(figures["deadlines_met"]),
+            _percent(figures["budgets_met"]),
+            _percent(figures["probe_share"]),
+            str(figures["flip_flops"]),
+        )
+    return table
+
+
+def _two(quantiles: object) -> tuple[str, str]:
+    if not isinstance(quantiles, Mapping):
+        return "-", "-"
+    return f"{quantiles['median']:.3f}", f"{quantiles['p95']:.3f}"
+
+
+def _percent(share: object) -> str:
+    return f"{share:.1%}" if isinstance(share, float) else "-"

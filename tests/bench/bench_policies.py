@@ -1,0 +1,100 @@
+"""Policies on random scenarios, against an oracle: python tests/bench/bench_policies.py [--scenarios N] [--seed S].
+
+Writes runs/bench/policies.json and prints a table. Real prices are used where CENTAVO_PRICES_CSV, or --prices, names a
+list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from controller.simulate.compare import COMPARED, Row, compare, summary, summary_table  # noqa: E402
+from controller.simulate.random_scenarios import random_scenario, read_prices  # noqa: E402
+
+
+def one(seed: int, prices: dict[str, float] | None) -> dict[str, Row]:
+    """All policies in the scenario of one seed."""
+    return compare(random_scenario(seed, prices))
+
+
+def collect(args: argparse.Namespace, prices: dict[str, float] | None) -> dict[str, list[Row]]:
+    """The rows of each policy, scenario after scenario, with progress on standard error."""
+    seeds = range(args.seed, args.seed + args.scenarios)
+    rows: dict[str, list[Row]] = {}
+    pool = ProcessPoolExecutor(args.processes) if args.processes > 1 else None
+    results = pool.map(partial(one, prices=prices), seeds, chunksize=8) if pool else (one(s, prices) for s in seeds)
+    for done, result in enumerate(results, start=1):
+        for policy, row in result.items():
+            rows.setdefault(policy, []).append(row)
+        if done % 50 == 0 or done == args.scenarios:
+            print(f"{done} of {args.scenarios} scenarios", file=sys.stderr, flush=True)
+    if pool:
+        pool.shutdown()
+    return rows
+
+
+def report(args: argparse.Namespace, rows: dict[str, list[Row]], seconds: float) -> dict[str, object]:
+    """What is written to the file."""
+    summaries = {policy: summary(rows[policy]) for policy in rows}
+    return {
+        "scenarios": args.scenarios,
+        "seed": args.seed,
+        "last_seed": args.seed + args.scenarios - 1,
+        "prices": "list" if args.prices else "made up",
+        "processor_seconds": round(seconds, 1),
+        "policies": summaries,
+        "beaten_by_cheapest_fleet": {policy: beaten(rows, policy) for policy in COMPARED if policy != "cheapest-fleet"},
+    }
+
+
+def beaten(rows: dict[str, list[Row]], policy: str) -> dict[str, object]:
+    """By how much cheapest-fleet beats another policy, and the seeds' share in which it does not."""
+    pairs = list(zip(rows["cheapest-fleet"], rows[policy], strict=True))
+    worse = [ours.outcome.scenario for ours, other in pairs if ours.over_oracle > 1.02 * other.over_oracle]
+    late = [ours.outcome.scenario for ours, other in pairs if other.outcome.deadline_met is False]
+    return {
+        "dearer_by_over_2_percent_share": round(len(worse) / len(pairs), 4),
+        "of_these_the_other_missed_its_deadline_share": round(
+            len(set(worse) & set(late)) / len(worse) if worse else 0.0, 4
+        ),
+        "examples": worse[:10],
+    }
+
+
+def main() -> int:
+    """Run the bench."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scenarios", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--prices", default=os.environ.get("CENTAVO_PRICES_CSV"))
+    parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "policies.json")
+    args = parser.parse_args()
+    prices = read_prices(Path(args.prices)) if args.prices else None
+    console = Console()
+    console.print(f"seeds {args.seed} to {args.seed + args.scenarios - 1}, {'listed' if prices else 'made-up'} prices")
+    began = time.process_time()
+    rows = collect(args, prices)
+    result = report(args, rows, time.process_time() - began)
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    summaries = {policy: summary(policy_rows) for policy, policy_rows in rows.items()}
+    console.print(summary_table(summaries, args.scenarios))
+    console.print(f"written: {args.output}", soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
