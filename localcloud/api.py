@@ -1,4 +1,4 @@
-"""The AWS API on loopback: moto's WSGI application, with what moto lacks dispatched before it."""
+"""The AWS API on loopback: moto's WSGI application, with the services that moto lacks dispatched before it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
 from localcloud.control import PREFIX, Control, ControlError
-from localcloud.pricing import PriceList, PricingError
+from localcloud.errors import ServiceError
 
 StartResponse = Callable[..., Any]
 Environ = dict[str, Any]
+Answering = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 SHARED_STATE = ("ec2", "autoscaling")  # services whose models localcloud's own threads change too
 READING = ("Describe", "Get", "List")
@@ -30,13 +31,13 @@ class Api:
         self,
         moto: Callable[[Environ, StartResponse], Iterable[bytes]],
         control: Control,
-        prices: PriceList,
+        own_services: Mapping[str, Answering],
         lock: threading.RLock,
         tick: Callable[[], None],
     ) -> None:
         self.moto = moto
         self.control = control
-        self.prices = prices
+        self.own_services = own_services
         self.lock = lock
         self.tick = tick
 
@@ -45,8 +46,8 @@ class Api:
         if path.startswith(PREFIX):
             return self._control(environ, start_response, path)
         service = signed_service(environ.get("HTTP_AUTHORIZATION", ""))
-        if service == "pricing":
-            return self._pricing(environ, start_response)
+        if service in self.own_services:
+            return self._own(environ, start_response, self.own_services[service])
         if service in SHARED_STATE:
             return self._shared(environ, start_response, service)
         return self.moto(environ, start_response)
@@ -63,11 +64,14 @@ class Api:
             log.info("%s %s took %.0f ms", service, action, 1000 * (time.monotonic() - started))
         return answer
 
-    def _pricing(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def _own(self, environ: Environ, start_response: StartResponse, answer_to: Answering) -> Iterable[bytes]:
+        """A service in the JSON protocol that moto lacks as a whole."""
         action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
+        request = json.loads(read_body(environ) or b"{}")
         try:
-            answer, status = self.prices.answer(action, json.loads(read_body(environ) or b"{}")), "200 OK"
-        except PricingError as error:
+            with self.lock:
+                answer, status = answer_to(action, request), "200 OK"
+        except ServiceError as error:
             answer, status = {"__type": error.code, "message": str(error)}, "400 Bad Request"
         return _json(start_response, status, answer, "application/x-amz-json-1.1")
 

@@ -2,6 +2,7 @@
 
 GET  status                                        instances, groups, settings in force
 POST capacity    {flavor: max nodes or null}       insufficient capacity beyond that many; null lifts the limit
+POST quota       {quota code: vCPUs or null}       a service quota of EC2, such as L-1216C47A; null is the default
 POST fail-boot   {flavor: true|"unreachable"|"terminated"|false}   new instances never answer, or die at launch
 POST interrupt   {"instance_id": ..., "in_s": 120}  spot interruption: notice in the metadata, then termination
 POST terminate   {"instance_id": ...}              the machine fails: its processes die, the instance terminates
@@ -16,12 +17,13 @@ from collections.abc import Callable
 from typing import Any
 
 from localcloud.machines import PENDING, RUNNING, Machine, Machines
+from localcloud.quotas import CODES
 from localcloud.scaling import Scaling
 from localcloud.settings import Settings
 from localcloud.spot import SpotPrices
 
 PREFIX = "/_localcloud/"
-MAX_NODES = 1_000_000
+MAX_LIMIT = 1_000_000
 
 
 class ControlError(Exception):
@@ -51,6 +53,7 @@ class Control:
             return self.status()
         actions = {
             "capacity": self._set_capacity,
+            "quota": self._set_quota,
             "fail-boot": self._set_fail_boot,
             "interrupt": self._interrupt,
             "terminate": self._terminate,
@@ -70,6 +73,7 @@ class Control:
             "region": self.settings.region,
             "vpc_cidr": self.settings.vpc_cidr,
             "capacity": self.machines.capacity,
+            "vcpu_quotas": self.machines.vcpu_quotas,
             "fail_boot": self.machines.fail_boot,
             "instances": [self._instance(machine) for machine in self.machines],
             "groups": [
@@ -97,15 +101,15 @@ class Control:
         }
 
     def _set_capacity(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        for flavor, limit in wanted.items():
-            if limit is not None and (type(limit) is not int or not 0 <= limit <= MAX_NODES):
-                raise ControlError(f"the capacity of {flavor} must be a whole number from 0 up, or null, not {limit!r}")
-        for flavor, limit in wanted.items():
-            if limit is None:
-                self.machines.capacity.pop(flavor, None)
-            else:
-                self.machines.capacity[flavor] = limit
+        _set_limits(self.machines.capacity, wanted, "the capacity of")
         return {"capacity": self.machines.capacity}
+
+    def _set_quota(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        unknown = set(wanted) - set(CODES)
+        if unknown:
+            raise ControlError(f"no quota {', '.join(sorted(unknown))}; there are {', '.join(CODES)}")
+        _set_limits(self.machines.vcpu_quotas, wanted, "the vCPUs of quota")
+        return {"vcpu_quotas": self.machines.vcpu_quotas}
 
     def _set_fail_boot(self, wanted: dict[str, Any]) -> dict[str, Any]:
         modes = {True: "unreachable", "unreachable": "unreachable", "terminated": "terminated", False: None, None: None}
@@ -149,6 +153,18 @@ class Control:
     def _end(self, wanted: dict[str, Any]) -> dict[str, Any]:
         self._shutdown()
         return {"shutdown": "under way"}
+
+
+def _set_limits(limits: dict[str, int], wanted: dict[str, Any], what: str) -> None:
+    """Take over all wanted limits or none; null lifts one."""
+    for name, limit in wanted.items():
+        if limit is not None and (type(limit) is not int or not 0 <= limit <= MAX_LIMIT):
+            raise ControlError(f"{what} {name} must be a whole number from 0 up, or null, not {limit!r}")
+    for name, limit in wanted.items():
+        if limit is None:
+            limits.pop(name, None)
+        else:
+            limits[name] = limit
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from moto.ec2.models.instances import Instance
 from moto.ec2.utils import convert_tag_spec
 
 from localcloud.machines import Machines
+from localcloud.quotas import check_quota
 
 run_moto_instances = EC2Backend.run_instances
 
@@ -34,10 +35,12 @@ def run_instances(
 ) -> Any:
     """RunInstances: the request's own values first, the launch template's for the rest. Returns moto's reservation.
 
-    Raises the EC2 error InsufficientInstanceCapacity when a flavor is configured to have no room for all of them.
+    Raises EC2's errors: InsufficientInstanceCapacity when a flavor is configured to have no room for all of them,
+    VcpuLimitExceeded or MaxSpotInstanceCountExceeded when they are more than the quota allows.
     """
     template = _template(ec2, request.get("launch_template"))
     filled = {**request, **_from_template(template, request)}
+    check_quota(machines, filled["instance_type"], filled.get("instance_market_options") == "spot", count)
     _check_room(machines, filled["instance_type"], filled.get("placement") or f"{ec2.region_name}a", count)
     given = {nic.get("NetworkInterfaceId") for nic in filled.get("nics", [])}
     reservation = run_moto_instances(

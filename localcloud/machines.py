@@ -64,6 +64,7 @@ class Machines:
         self.settings = settings
         self.ec2 = ec2
         self.capacity: dict[str, int] = dict(settings.capacity)
+        self.vcpu_quotas: dict[str, int] = dict(settings.vcpu_quotas)
         self.fail_boot: dict[str, FailureAtBoot] = dict(settings.fail_boot)
         self._machines: dict[str, Machine] = {}
 

@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
+from localcloud.errors import ServiceError
+
 SERVICE = "AmazonEC2"
 PAGE = 100
 TERM = "JRTCKXETXF"  # the price list's code for on-demand
@@ -25,14 +27,6 @@ REGION_NAMES = {
     "eu-central-1": "EU (Frankfurt)",
     "sa-east-1": "South America (Sao Paulo)",
 }
-
-
-class PricingError(Exception):
-    """An error answer of the service: `code` as the API names it."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def read_prices(path: Path | None) -> dict[str, float]:
@@ -59,16 +53,16 @@ class PriceList:
         self.region = region
 
     def answer(self, action: str, request: dict[str, Any]) -> dict[str, Any]:
-        """The response to one request; raises PricingError."""
+        """The response to one request; raises ServiceError."""
         actions = {
             "DescribeServices": self._describe_services,
             "GetAttributeValues": self._attribute_values,
             "GetProducts": self._products,
         }
         if action not in actions:
-            raise PricingError("InvalidParameterException", f"localcloud has no pricing action {action}")
+            raise ServiceError("InvalidParameterException", f"localcloud has no pricing action {action}")
         if request.get("ServiceCode", SERVICE) != SERVICE:
-            raise PricingError("NotFoundException", f"localcloud has prices for {SERVICE} only")
+            raise ServiceError("NotFoundException", f"localcloud has prices for {SERVICE} only")
         return actions[action](request)
 
     def _describe_services(self, request: dict[str, Any]) -> dict[str, Any]:

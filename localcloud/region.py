@@ -18,6 +18,7 @@ from localcloud.corrections import correct_moto
 from localcloud.machines import Machines
 from localcloud.placement import PlacementGroups
 from localcloud.pricing import PriceList, read_prices
+from localcloud.quotas import ServiceQuotas
 from localcloud.scaling import Scaling
 from localcloud.settings import Settings
 from localcloud.spot import SpotPrices
@@ -51,7 +52,10 @@ class Region:
         self.application = Api(
             DomainDispatcherApplication(create_backend_app),
             Control(settings, self.machines, self.scaling, spot, shutdown),
-            PriceList(read_prices(settings.prices), settings.region),
+            {
+                "pricing": PriceList(read_prices(settings.prices), settings.region).answer,
+                "servicequotas": ServiceQuotas(self.machines).answer,
+            },
             lock,
             tick,
         )

@@ -43,6 +43,7 @@ class Settings(BaseModel):
     spot_notice_s: Seconds = 120.0
     capacity: dict[str, Nodes] = {}
     fail_boot: dict[str, FailureAtBoot] = {}
+    vcpu_quotas: dict[str, Nodes] = {}
     prices: Path | None = None
     spot_prices: dict[str, PositiveFloat] = {}
 

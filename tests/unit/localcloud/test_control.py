@@ -75,6 +75,8 @@ def test_status_tells_instances_and_groups(cloud: LocalCloud) -> None:
         ("interrupt", {"instance_id": "i-none", "in_s": -1}, "seconds from now"),
         ("terminate", {}, "no instance None is pending or running"),
         ("spot-price", {"c5.large": 0}, "positive dollars per hour"),
+        ("quota", {"L-NONE": 1}, "no quota L-NONE; there are L-1216C47A"),
+        ("quota", {"L-1216C47A": -1}, "whole number from 0 up"),
         ("nonsense", {}, "there are GET status, POST capacity"),
     ],
 )

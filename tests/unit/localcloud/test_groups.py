@@ -132,6 +132,22 @@ def test_running_an_instance_without_room_is_ec2s_error(cloud: LocalCloud) -> No
         cloud.run(InstanceType="t3.large")
 
 
+def test_a_quota_holds_a_group_back_as_ec2_does(cloud: LocalCloud) -> None:
+    quotas = cloud.client("service-quotas")
+    cloud.control("quota", {"L-34B43A08": 4})
+    assert quotas.get_service_quota(ServiceCode="ec2", QuotaCode="L-34B43A08")["Quota"]["Value"] == 4
+    template = cloud.template("c5.large", InstanceMarketOptions={"MarketType": "spot"})
+    group = cloud.group(3, template)
+    cloud.in_service(group, 2)
+    assert "Max spot instance count exceeded" in cloud.activities(group)[0]["StatusMessage"]
+    cloud.control("quota", {"L-34B43A08": None, "L-1216C47A": 1})
+    with pytest.raises(ClientError, match="VcpuLimitExceeded"):
+        cloud.run(InstanceType="c5.large")
+    cloud.control("quota", {"L-1216C47A": None})
+    cloud.in_service(group, 3)
+    cloud.delete_group(group)
+
+
 def test_launches_that_die_at_boot_are_failed_activities_and_are_tried_again(cloud: LocalCloud) -> None:
     cloud.control("fail-boot", {"t2.large": "terminated"})
     group = cloud.group(1, cloud.template("t2.large"))

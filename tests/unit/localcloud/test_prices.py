@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from localcloud.pricing import PriceList, PricingError, read_prices
+from localcloud.errors import ServiceError
+from localcloud.pricing import PriceList, read_prices
 from localcloud.spot import SpotPrices
 
 PRICES = {"c5.large": 0.085, "c5.xlarge": 0.17, "t2.medium": 0.0464}
@@ -62,7 +63,7 @@ def test_attribute_values_can_be_listed() -> None:
 
 
 def test_other_services_have_no_prices() -> None:
-    with pytest.raises(PricingError, match="AmazonEC2 only"):
+    with pytest.raises(ServiceError, match="AmazonEC2 only"):
         PriceList(PRICES, "us-east-1").answer("GetProducts", {"ServiceCode": "AmazonS3"})
 
 
