@@ -99,7 +99,7 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
 def _train(options: argparse.Namespace) -> int:
     from trainer.finish import fetch_results
     from trainer.link import NoLink
-    from trainer.rank import EXIT_FAILED, Rank
+    from trainer.rank import EXIT_FAILED, Rank, exit_at_once
     from trainer.settings import read
     from trainer.storage import open_storage
 
@@ -112,7 +112,7 @@ def _train(options: argparse.Namespace) -> int:
     code = rank.train(training, NoLink())
     if code == 0 and options.results is not None and rank.facts.rank == 0:
         fetch_results(open_storage(settings.storage), options.results)
-    return code
+    exit_at_once(code)
 
 
 def _warm(options: argparse.Namespace) -> int:

@@ -96,6 +96,7 @@ class Training:
             raise TrainingFailed(f"no training pair is within batch.max_tokens ({settings.batch.max_tokens})")
         self._feed = Feed(encoded, settings.batch, settings.seed, self.vocabulary.pad_id)
         self._validation = encode_pairs(self.vocabulary, self.corpus.validation, settings.batch.max_tokens).samples
+        self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
         self.model = build(settings.model, len(self.vocabulary))
         self._parameters: dict[str, Any] = dict(sorted(self.model.parameters().items()))
         if settings.batch.accumulate > 1:
@@ -109,7 +110,6 @@ class Training:
         origin = Origin(fingerprint(settings), self.vocabulary.digest)
         self._checkpoints = Checkpoints(self.storage, origin, settings.checkpoint.keep)
         self._measured_speed: float | None = None
-        self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
         self._world_size: int | None = None
         self._lost_steps = 0
         self._step_ended = time.perf_counter()
@@ -391,11 +391,8 @@ class Training:
 
     def _check_memory(self, longest: int) -> float | None:
         """The largest share of the global batch that fits. Raises NodeTooSmall when not even a sentence does."""
-        count = sum(int(np.prod(parameter.shape)) for parameter in self._parameters.values())
-        model = self._settings.model.architecture()
-        requirement = memory.estimate(model, len(self.vocabulary), count, longest)
-        # The model is built and its Adam state allocated already: what the process holds counts as had.
-        available = memory.available_bytes() + memory.resident_bytes()
+        requirement = memory.estimate(self._settings.model.architecture(), len(self.vocabulary), longest)
+        available = memory.available_bytes() + memory.resident_bytes()  # the estimate is of the whole process
         tokens = self._settings.batch.tokens
         reason = memory.shortage(requirement.total(min(tokens, 4 * longest)), available)
         if reason is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from trainer.brake import emulated_speed
 from trainer.elastic import LauncherLost, RemovedFromJob, World, WorldLost
@@ -20,6 +22,17 @@ from trainer.settings import Settings
 log = logging.getLogger(__name__)
 
 EXIT_FAILED = 1
+
+
+def exit_at_once(code: int) -> NoReturn:
+    """End this process without taking Python, MXNet and Horovod down one by one, which takes seconds on a busy machine.
+
+    Everything that is to be kept must have been written; the streams are flushed here.
+    """
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from pathlib import Path
 from trainer.facts import State
 from trainer.link import NoLink, StreamLink, parse
 from trainer.orders import Orders
-from trainer.rank import EXIT_FAILED, Rank
+from trainer.rank import EXIT_FAILED, Rank, exit_at_once
 from trainer.settings import Settings
 from trainer.sockets import listen
 
@@ -55,7 +55,7 @@ class Connection:
 
 
 def warm(settings: Settings, path: Path, fact_path: Path | None) -> int:
-    """Prepare, wait at the socket, become a rank, and train to the end. Returns the exit code."""
+    """Prepare, wait at the socket, become a rank, train to the end, and exit. Returns only when there was no training."""
     rank = Rank.of(settings, fact_path)
     rank.orders.listen_to_signals()
     link = _LateLink()
@@ -72,9 +72,8 @@ def warm(settings: Settings, path: Path, fact_path: Path | None) -> int:
         _write_to(connection.output)
     threading.Thread(target=_listen, args=(connection, rank.orders), daemon=True).start()
     code = rank.train(training, link)
-    logging.shutdown()
     connection.link.send("exit", code=code)
-    return code
+    exit_at_once(code)
 
 
 class _LateLink(NoLink):

@@ -89,6 +89,7 @@ class Fleet:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self._key)], check=True)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._servers: list[asyncssh.SSHAcceptor] = []
         self.port = 0
 
     def add(self, number: int, speed: float | None = None, warm: bool = True) -> Host:
@@ -150,6 +151,7 @@ class Fleet:
             if process is not None and process.poll() is None:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
+        asyncio.run_coroutine_threadsafe(self._close_servers(), self._loop).result(20)
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def __enter__(self) -> Fleet:
@@ -182,4 +184,13 @@ class Fleet:
             process_factory=run,
             encoding=None,
         )
+        self._servers.append(server)
         self.port = server.sockets[0].getsockname()[1]
+
+    async def _close_servers(self) -> None:
+        for server in self._servers:
+            server.close()
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)

@@ -1,0 +1,151 @@
+"""One rank's training: it resumes bit by bit, stops when told, and refuses to go on with a broken loss."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trainer.elastic import World
+from trainer.facts import FactWriter
+from trainer.finish import fetch_results, finish
+from trainer.link import NoLink
+from trainer.loop import NodeTooSmall, Training, TrainingFailed, TrainingStopped
+from trainer.metadata import Identity
+from trainer.orders import Orders
+from trainer.rank import Rank
+from trainer.settings import Settings, settings_from
+
+CORPUS = {"kind": "generated", "pairs": 400, "held_out": 12}
+
+
+def small(directory: Path, **sections: Any) -> Settings:
+    """Settings of a training that takes a second."""
+    return settings_from(
+        {
+            "stop": {"steps": 12},
+            "storage": str(directory / "storage"),
+            "cache": str(directory / "cache"),
+            "corpus": CORPUS,
+            "vocabulary": {"size": 400},
+            "model": {"preset": "tiny", "layers": 1, "units": 16, "hidden": 16, "heads": 2, "dropout": 0.2},
+            "batch": {"tokens": 256, "max_tokens": 120},
+            "checkpoint": {"every_steps": 4},
+            "translate": {"beam_size": 1, "max_length": 8},
+            "facts": {"path": str(directory / "facts.d")},
+            **sections,
+        }
+    )
+
+
+def training(settings: Settings, orders: Orders | None = None, resume: bool = False) -> Training:
+    facts = FactWriter(Path(settings.facts.path), Identity("i-1", "test"))
+    return Training(settings, facts, orders or Orders(), NoLink(), None, resume)
+
+
+def parameters_of(one: Training) -> dict[str, Any]:
+    return {name: array for name, array in one.state.snapshot().arrays.items()}
+
+
+def test_an_interrupted_and_resumed_run_ends_bitwise_equal_to_an_uninterrupted_one(tmp_path: Path) -> None:
+    whole = training(small(tmp_path / "whole"))
+    whole.run(World({}))
+
+    torn = small(tmp_path / "torn")
+    orders = Orders()
+    first = training(torn, orders)
+    step = first._step
+
+    def step_and_interrupt(world: World) -> Any:
+        if first.state.progress.step == 6:
+            orders.stop("interrupted by a test")
+        return step(world)
+
+    first._step = step_and_interrupt  # type: ignore[method-assign]
+    with pytest.raises(TrainingStopped):
+        first.run(World({}))
+    assert first.state.progress.step == 7
+
+    second = training(torn, resume=True)
+    second.warm_up()
+    second.run(World({}))
+    assert second.state.progress.restarts == 1
+    expected, found = parameters_of(whole), parameters_of(second)
+    assert expected.keys() == found.keys()
+    for name in expected:
+        np.testing.assert_array_equal(expected[name], found[name], err_msg=name)
+    assert second.state.progress.tokens == whole.state.progress.tokens
+
+
+def test_without_resume_a_training_begins_at_the_beginning(tmp_path: Path) -> None:
+    settings = small(tmp_path, stop={"steps": 4})
+    training(settings).run(World({}))
+    again = training(settings, resume=False)
+    again.run(World({}))
+    assert again.state.progress.restarts == 0
+    assert again.state.progress.log[0]["step"] == 1
+
+
+def test_a_loss_that_is_no_number_stops_it_with_the_last_good_checkpoint_named(tmp_path: Path) -> None:
+    settings = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint={"every_steps": 1})
+    with pytest.raises(TrainingFailed, match=r"the loss became (nan|inf) .*learning_rate.*step-00000000\d"):
+        training(settings).run(World({}))
+
+
+def test_validation_without_progress_stops_it_early(tmp_path: Path) -> None:
+    stop = {"steps": 500, "validate_every_steps": 2, "patience": 2}
+    one = training(small(tmp_path, stop=stop, optimizer={"learning_rate": 1e-12}))
+    one.run(World({}))
+    assert one.state.progress.step < 500
+    assert "no better validation loss" in (one.state.progress.stopped or "")
+
+
+def test_it_ends_after_the_given_tokens_or_epochs(tmp_path: Path) -> None:
+    by_tokens = training(small(tmp_path / "1", stop={"tokens": 500}))
+    by_tokens.run(World({}))
+    assert 500 <= by_tokens.state.progress.tokens < 500 + 256
+    by_epochs = training(small(tmp_path / "2", stop={"epochs": 1}))
+    by_epochs.run(World({}))
+    assert by_epochs.state.progress.step == by_epochs._feed.batches_per_epoch
+
+
+def test_the_results_are_kept_and_can_be_fetched(tmp_path: Path) -> None:
+    settings = small(tmp_path, checkpoint={"every_steps": 4, "average": 2})
+    one = training(settings)
+    world = World({})
+    one.run(world)
+    finish(one, world, settings)
+    names = fetch_results(one.storage, tmp_path / "results")
+    assert names == ["model.json", "model.params", "scores.json", "train.log", "vocabulary"]
+    scores = json.loads((tmp_path / "results" / "scores.json").read_text())
+    assert (scores["steps"], scores["steps_lost"], scores["replicas_identical"]) == (12, 0, True)
+    assert scores["parameters_sha256"] == {"0": one.state.digest()}
+    lines = [json.loads(line) for line in (tmp_path / "results" / "train.log").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [1, 5, 10]
+
+
+def test_a_node_that_is_too_small_says_so_and_takes_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CENTAVO_EMULATED_MEMORY_BYTES", "1000000")
+    monkeypatch.setattr("trainer.memory.resident_bytes", lambda: 0)
+    settings = small(tmp_path)
+    with pytest.raises(NodeTooSmall, match=r"needs about \d+ MiB here and the node has 1 MiB"):
+        training(settings)
+    with caplog.at_level(logging.ERROR):
+        assert Rank.of(settings).prepare(NoLink()) is None
+    fact = json.loads((tmp_path / "facts.d" / "iteration.fact").read_text())
+    assert fact["state"] == "failed"
+    assert fact["reason"] in caplog.text
+
+
+def test_accumulated_gradients_make_the_update_of_one_large_batch(tmp_path: Path) -> None:
+    model = {"preset": "tiny", "layers": 1, "units": 16, "hidden": 16, "heads": 2, "dropout": 0.0}
+    one = training(small(tmp_path / "1", model=model, batch={"tokens": 256, "max_tokens": 120, "accumulate": 2}))
+    one.run(World({}))
+    assert one.state.progress.cursor == 24
+    assert one.state.progress.step == 12
