@@ -49,7 +49,7 @@ class Scalars:
 
 
 def _open(directory: Path) -> Any:
-    """tensorboardX's own file writer: its SummaryWriter has a queue and a thread in between, and may flush too early."""
+    """tensorboardX's own file writer: its SummaryWriter has a queue and a thread between, and may flush too early."""
     # protobuf takes a while to import, which a training that writes no events need not wait for
     from tensorboardX.event_file_writer import EventsWriter  # noqa: PLC0415
 

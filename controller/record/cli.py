@@ -56,6 +56,9 @@ def add_looking(add: Add) -> None:
     parser = add("report", report, "what a run measured, moved and saved, as a page; or two runs side by side")
     parser.add_argument("run", nargs="*", help="a run's folder under runs/ (default: the latest), or two to compare")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser = add("picture", picture, "a run's cost and fleet over time as an SVG, such as the README's")
+    parser.add_argument("run", nargs="?", help="a run's folder under runs/ (default: the latest)")
+    parser.add_argument("--out", type=Path, default=Path("docs/run.svg"), help="the file (default: docs/run.svg)")
     parser = add("watch", watch, "the live view of a run that goes on elsewhere, or how an ended one stood")
     parser.add_argument("run", nargs="?", help="a run's folder under runs/ (default: the latest)")
     parser.add_argument("--once", action="store_true", help="show it once, and end")
@@ -166,6 +169,18 @@ def _follow_in_lines(watcher: Watcher, clock: Clock, stream: IO[str]) -> None:
             return
         said = line
         clock.sleep(LOOK_EVERY_S)
+
+
+def picture(workshop: Workshop, options: argparse.Namespace) -> int:
+    """Draws a run as a picture of its own."""
+    from controller.record.html.picture import write  # noqa: PLC0415
+    from controller.record.html.run import read_run  # noqa: PLC0415
+
+    journal = _run(workshop, options.run) if options.run else _latest(workshop)
+    file = workshop.environment.path(options.out)
+    write(read_run(journal, make_report(journal, workshop.usd_per_hour, workshop.clock.now())), file)
+    print(f"Picture: {file}")
+    return 0
 
 
 def _compare(workshop: Workshop, first: Journal, second: Journal) -> Path:

@@ -219,7 +219,13 @@ def _training(view: RunView) -> RenderableType:
         return Group(rule, Text("no step has been seen yet", style="dim"))
     line = Table.grid(padding=(0, 1, 0, 0))
     line.add_row(
-        ProgressBar(total=seen.total_steps or 1, completed=seen.step, width=BAR_WIDTH),
+        ProgressBar(
+            total=seen.total_steps or 1,
+            completed=seen.step,
+            width=BAR_WIDTH,
+            complete_style="green",
+            finished_style="green",
+        ),
         f"step {seen.step:,} of {seen.total_steps:,}" if seen.total_steps else f"step {seen.step:,}",
         f"{span(view.remaining_s)} to go" if view.remaining_s is not None and view.status == "running" else "",
     )
@@ -235,17 +241,19 @@ def _training(view: RunView) -> RenderableType:
 
 
 def _money(view: RunView) -> RenderableType:
-    parts = [f"spent {view.spent_usd:.4f} $"]
+    lines = [f"spent {view.spent_usd:.4f} $"]
     if view.status == "running":
-        parts.append(f"expected {number(view.expected_usd, 4)} $")
-    if view.saved_usd is not None and view.status == "running":
-        word = "saves" if view.saved_usd >= 0 else "costs"
-        parts.append(f"this fleet {word} {abs(view.saved_usd):.4f} $" + ("" if view.saved_usd >= 0 else " more"))
-    cost = view.fleet_cost(view.trained) if view.trained else None
+        lines[0] += f" · expected {number(view.expected_usd, 4)} $"
+    seen, saved = view.trained, view.saved_usd
+    if seen is not None and saved is not None and view.status == "running" and seen.fleet != view.initial:
+        lines[0] += (
+            f" · this fleet {'saves' if saved >= 0 else 'costs'} {abs(saved):.4f} ${'' if saved >= 0 else ' more'}"
+        )
+    cost = view.fleet_cost(seen) if seen else None
     if cost is not None:
-        first = f" (first fleet {view.first_usd_per_million:.4f})" if view.first_usd_per_million is not None else ""
-        parts.append(f"{cost:.4f} $/M tokens{first}")
-    return Group(Rule("money", align="left", style="dim"), Text(" · ".join(parts)))
+        first = view.first_usd_per_million
+        lines.append(f"{cost:.4f} $/M tokens" + (f", on the first fleet {first:.4f}" if first is not None else ""))
+    return Group(Rule("money", align="left", style="dim"), *(Text(line) for line in lines))
 
 
 def _move(view: RunView, move: Move, steps: int) -> RenderableType:
