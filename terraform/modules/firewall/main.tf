@@ -7,6 +7,8 @@ locals {
 }
 
 resource "aws_security_group" "head" {
+  #checkov:skip=CKV2_AWS_5:It is attached in the modules head and flavor, which checkov does not follow
+
   name        = "${var.name}-head"
   description = "Head of ${var.name}: Horovod launcher and way in to the workers"
   vpc_id      = var.vpc_id
@@ -19,6 +21,8 @@ resource "aws_security_group" "head" {
 }
 
 resource "aws_security_group" "worker" {
+  #checkov:skip=CKV2_AWS_5:It is attached in the modules head and flavor, which checkov does not follow
+
   name        = "${var.name}-worker"
   description = "Workers of ${var.name}: Horovod ranks"
   vpc_id      = var.vpc_id
@@ -44,6 +48,8 @@ resource "aws_vpc_security_group_ingress_rule" "head_ssh" {
 }
 
 resource "aws_vpc_security_group_ingress_rule" "head_from_worker" {
+  #checkov:skip=CKV_AWS_25:The source is a security group of this cluster, not an address range; checkov reads the missing range as the world
+
   security_group_id            = aws_security_group.head.id
   description                  = "Horovod rendezvous from the workers"
   ip_protocol                  = "tcp"
@@ -55,6 +61,8 @@ resource "aws_vpc_security_group_ingress_rule" "head_from_worker" {
 }
 
 resource "aws_vpc_security_group_ingress_rule" "worker_ssh" {
+  #checkov:skip=CKV_AWS_24:The source is the head's security group, not an address range; checkov reads the missing range as the world
+
   security_group_id            = aws_security_group.worker.id
   description                  = "SSH from the head alone"
   ip_protocol                  = "tcp"
@@ -66,6 +74,8 @@ resource "aws_vpc_security_group_ingress_rule" "worker_ssh" {
 }
 
 resource "aws_vpc_security_group_ingress_rule" "worker_from_head" {
+  #checkov:skip=CKV_AWS_25:The source is a security group of this cluster, not an address range; checkov reads the missing range as the world
+
   security_group_id            = aws_security_group.worker.id
   description                  = "Horovod notifications from the head"
   ip_protocol                  = "tcp"
@@ -77,6 +87,8 @@ resource "aws_vpc_security_group_ingress_rule" "worker_from_head" {
 }
 
 resource "aws_vpc_security_group_ingress_rule" "worker_from_worker" {
+  #checkov:skip=CKV_AWS_25:The source is a security group of this cluster, not an address range; checkov reads the missing range as the world
+
   security_group_id            = aws_security_group.worker.id
   description                  = "Allreduce between workers"
   ip_protocol                  = "tcp"

@@ -14,6 +14,8 @@ data "aws_ec2_instance_type" "this" {
 }
 
 resource "aws_instance" "this" {
+  #checkov:skip=CKV_AWS_126:Nothing reads the metrics of every minute, which cost extra; detailed_monitoring switches them on
+
   ami                         = var.image.id
   instance_type               = var.instance_type
   subnet_id                   = var.subnet_id
@@ -23,7 +25,7 @@ resource "aws_instance" "this" {
   iam_instance_profile        = var.instance_profile
   user_data_base64            = var.user_data_base64
   monitoring                  = var.detailed_monitoring
-  ebs_optimized               = data.aws_ec2_instance_type.this.ebs_optimized_support != "unsupported"
+  ebs_optimized               = true
 
   metadata_options {
     http_endpoint               = "enabled"
@@ -46,6 +48,11 @@ resource "aws_instance" "this" {
     precondition {
       condition     = contains(data.aws_ec2_instance_type.this.supported_architectures, var.image.architecture)
       error_message = "The head's type ${var.instance_type} cannot run the image, which is made for ${var.image.architecture}. Name another type in head, or an image for its architecture."
+    }
+
+    precondition {
+      condition     = data.aws_ec2_instance_type.this.ebs_optimized_support != "unsupported"
+      error_message = "The head's type ${var.instance_type} has no bandwidth of its own for its volume. Take a newer one, such as t3.micro."
     }
   }
 }

@@ -7,6 +7,8 @@ locals {
 }
 
 resource "aws_vpc" "this" {
+  #checkov:skip=CKV2_AWS_11:The module logs makes the flow log, which checkov does not follow
+
   cidr_block = var.cidr
 
   tags = merge(var.tags, { Name = var.name })

@@ -101,3 +101,17 @@ run "refuses_an_image_of_another_architecture" {
 
   expect_failures = [aws_instance.this]
 }
+
+run "refuses_a_type_without_bandwidth_for_its_volume" {
+  command = plan
+
+  override_data {
+    target = data.aws_ec2_instance_type.this
+    values = {
+      ebs_optimized_support   = "unsupported"
+      supported_architectures = ["x86_64"]
+    }
+  }
+
+  expect_failures = [aws_instance.this]
+}
