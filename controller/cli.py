@@ -171,12 +171,14 @@ def optimize(workshop: Workshop, options: argparse.Namespace) -> int:
     journal = workshop.journal(policy)
     info = journal.info()
     print(f"Run {info.run}, environment {info.environment}, policy {policy}: {journal.directory}", flush=True)
-    approval = pull_request_approval(workshop, journal, options) if options.via == "pull-request" else at_once
+    approval = pull_request_approval(workshop, journal, options) if options.via == "pull-request" else None
     try:
         with telling(workshop, journal, options):
-            workshop.optimizer(journal, options.interval, approval).run()
+            workshop.optimizer(journal, options.interval, approval or at_once).run()
     finally:
         if journal.stage() is Stage.ENDED:
+            if approval is not None:
+                approval.end()
             print_reports(workshop, journal)
     return 0
 

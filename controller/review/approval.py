@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from controller.domain import Decision, Fleet, Verdict
 from controller.edges.git import GitError
@@ -11,6 +13,7 @@ from controller.review.proposal_text import proposal_of
 from controller.review.proposals import Outcome, ProposalError, Proposals, Proposed
 
 Tell = Callable[[str], None]
+T = TypeVar("T")
 
 
 class PullRequestApproval:
@@ -24,10 +27,17 @@ class PullRequestApproval:
     def __call__(self, decision: Decision) -> Fleet | None:
         """The fleet to move to, or None to stay. What can't be reached or is in the way is told, and tried again in the
         next pass: the training goes on meanwhile."""
+        return self._safely(partial(self._approved, decision))
+
+    def end(self) -> None:
+        """Closes what is still proposed: there is nothing left to move."""
+        self._safely(partial(self._withdraw, "the training has ended"))
+
+    def _safely(self, attempt: Callable[[], T]) -> T | None:
         try:
-            return self._approved(decision)
+            return attempt()
         except (GitError, GitHubError, ProposalError) as error:
-            self._say(f"no proposal was made: {error.what} {error.next_step}".strip())
+            self._say(f"no proposal was made or closed: {error.what} {error.next_step}".strip())
             return None
 
     def _approved(self, decision: Decision) -> Fleet | None:
@@ -38,10 +48,13 @@ class PullRequestApproval:
         if decision.verdict is Verdict.MOVE:
             self._say(describe(self._proposals.propose(proposal_of(self._environment, self._run, decision))))
             return None
-        withdrawn = self._proposals.withdraw(decision.reason)
-        if withdrawn is not None:
-            self._say(f"closed the proposal {withdrawn.url}: {decision.reason}")
+        self._withdraw(decision.reason)
         return None
+
+    def _withdraw(self, reason: str) -> None:
+        withdrawn = self._proposals.withdraw(reason)
+        if withdrawn is not None:
+            self._say(f"closed the proposal {withdrawn.url}: {reason}")
 
     def _say(self, message: str) -> None:
         """Each pass finds the same again; a person is told once."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from controller.edges.github import GitHub, GitHubError, open_github
 from controller.review.approval import PullRequestApproval
 from controller.review.proposal_text import proposal_of
 from controller.review.proposals import Outcome, Proposal, ProposalError, Proposals, read_mark
-from tests.support.github import REPOSITORY, FakeGitHub, serving
+from tests.support.github import REPOSITORY, FakeGitHub
 
 CAPACITY = "terraform/environments/local/capacity.auto.tfvars.json"
 BRANCH = "centavo/local/capacity"
@@ -46,30 +45,6 @@ def run(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=Person", "-c", "user.email=person@example.org"]
     done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A checkout with a capacity file that is ignored, as in `local`, and a bare repository as its remote."""
-    remote, folder = tmp_path / "remote.git", tmp_path / "checkout"
-    run(tmp_path, "init", "-q", "--bare", "-b", "main", str(remote))
-    run(tmp_path, "clone", "-q", str(remote), str(folder))
-    (folder / "README.md").write_text("training\n")
-    (folder / ".gitignore").write_text(CAPACITY + "\n")
-    run(folder, "checkout", "-q", "-b", "main")
-    run(folder, "add", "README.md", ".gitignore")
-    run(folder, "commit", "-q", "-m", "Begin")
-    run(folder, "push", "-q", "-u", "origin", "main")
-    file = folder / CAPACITY
-    file.parent.mkdir(parents=True)
-    file.write_text('{"capacity": {"t2.medium": 6}}\n')
-    return folder
-
-
-@pytest.fixture
-def github(tmp_path: Path, checkout: Path) -> Iterator[FakeGitHub]:
-    with serving(FakeGitHub(tmp_path / "remote.git")) as fake:
-        yield fake
 
 
 @pytest.fixture
@@ -275,6 +250,13 @@ class TestApproval:
         assert approval(stay) is None
         assert not github.open and "the saving does not pay for the switch" in github.comments[0][1]
         assert told[-1].startswith("closed the proposal")
+
+    def test_what_is_still_proposed_when_the_training_ends_is_closed(
+        self, approval: PullRequestApproval, github: FakeGitHub
+    ) -> None:
+        approval(DECISION)
+        approval.end()
+        assert not github.open and github.comments[-1][1].endswith("the training has ended")
 
     def test_when_github_is_down_the_training_goes_on_and_it_is_tried_again(
         self, approval: PullRequestApproval, github: FakeGitHub, told: list[str]
