@@ -17,7 +17,8 @@ SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 
 def runners_up(outlook: Outlook) -> list[Fleet]:
     """The best fleet of each single flavor, best first: what people compare with."""
-    wanted = outlook.situation.settings.runners_up
+    settings = outlook.situation.settings
+    wanted = settings.runners_up if settings.detailed else 0
     if not wanted:
         return []
     found = []
@@ -32,7 +33,7 @@ def runners_up(outlook: Outlook) -> list[Fleet]:
 
 def scaling(outlook: Outlook, fleet: Fleet) -> tuple[FleetEstimate, ...]:
     """The fleet's main flavor at other world sizes (Amdahl: communication is what does not get faster)."""
-    if not outlook.situation.settings.runners_up or not fleet.size:
+    if not outlook.situation.settings.detailed or not fleet.size:
         return ()
     main = max(fleet.present, key=lambda flavor: (fleet.count(flavor), flavor))
     sizes = sorted({size for size in SCALES if size <= 4 * fleet.size} | {fleet.size})

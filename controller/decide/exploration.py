@@ -50,7 +50,7 @@ def probe_usd(source: Fleet, target: Fleet, model: FleetModel, outlook: Outlook)
     return there + pause_usd + per_hour * measuring_s * PROBE_WASTE / SECONDS_PER_HOUR
 
 
-PROBE_WASTE = 0.5
+PROBE_WASTE = 0.3
 """A node that is measured also works: this share of its price counts as spent on the probe."""
 
 

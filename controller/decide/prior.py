@@ -38,10 +38,12 @@ def _correlation(one: str, other: str) -> float:
 
 
 def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSettings, by_vcpus: bool) -> float | None:
-    """Logarithm of what speed is expected to be in proportion to."""
+    """Logarithm of what speed is expected to be in proportion to: of burstable vCPUs, what they sustain."""
     if by_vcpus:
         known = settings.flavors.get(flavor)
-        return math.log(known.vcpus) if known is not None and known.vcpus else None
+        if known is None or not known.vcpus:
+            return None
+        return math.log(known.vcpus * (known.baseline_share or 1.0 if known.burstable else 1.0))
     return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
 
 

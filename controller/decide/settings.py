@@ -94,6 +94,8 @@ class DecideSettings:
     """Guesses of speeds, for flavors never measured; better than the guess from the number of vCPUs."""
     measure_timeout_s: float = 900.0
     """How long to wait for the facts of nodes that run before they are reckoned with as a guess."""
+    detailed: bool = True
+    """Whether decisions carry the tables that people read. Simulations do without."""
     runners_up: int = 5
     """How many other fleets a decision lists for comparison."""
     price_max_age_s: float | None = None

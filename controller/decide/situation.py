@@ -28,7 +28,6 @@ from controller.domain import (
     Verdict,
 )
 
-
 KEPT_OBSERVATIONS = 30
 
 
@@ -118,6 +117,11 @@ class Situation:
             log_se={flavor: speed.log_se for flavor, speed in speeds.items()},
         )
 
+    @property
+    def bad_nodes(self) -> tuple[str, ...]:
+        """Instances far slower than their flavor."""
+        return tuple(node for speed in self.speeds.values() for node in speed.bad_nodes)
+
     def flavor_estimates(self) -> tuple[FlavorEstimate, ...]:
         """What is known of each flavor, for the record."""
         return tuple(self._flavor_estimate(flavor) for flavor in self.flavors)
@@ -158,12 +162,12 @@ class Situation:
             current=self.current,
             target=target if target is not None and verdict is Verdict.MOVE else self.current,
             reason=reason,
-            flavors=self.flavor_estimates(),
+            flavors=self.flavor_estimates() if self.settings.detailed else (),
             fleets=fleets,
             saving_usd=saving_usd,
             switching_usd=switching_usd,
             is_probe=is_probe,
-            bad_nodes=tuple(node for speed in self.speeds.values() for node in speed.bad_nodes),
+            bad_nodes=self.bad_nodes if self.settings.detailed or verdict is Verdict.MOVE else (),
         )
 
 

@@ -15,7 +15,7 @@ from controller.decide.situation import Situation
 from controller.decide.switching import switching_usd
 from controller.domain import SECONDS_PER_HOUR, Fleet, Limits
 
-COMPELLING_MARGIN = 0.02
+COMPELLING_MARGIN = 0.005
 """The present fleet may stay while it is expected to keep deadline and budget with this share to spare."""
 
 

@@ -63,7 +63,7 @@ def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
         flavors=flavors,
         head_usd_per_hour=scenario.head_usd_per_hour,
         switching=switching,
-        runners_up=0,
+        detailed=False,
         truth=truth if policy == "oracle" else None,
     )
 

@@ -106,14 +106,15 @@ def test_limits_that_admit_no_fleet_say_which_limit_binds(training, limits, word
 
 def test_a_fleet_that_breaks_a_limit_moves_even_where_that_costs_more(training):
     training.fleet = Fleet({"c5.large": 6})
-    training.observations = (replace(Training_of(training), fleet=Fleet({"c5.xlarge": 6})).observe(),)
-    decision = training.decide(Limits(6, 6, excluded={"c5.large": "the owner says so"}))
+    training.observations = (replace(at_an_earlier_time(training), fleet=Fleet({"c5.xlarge": 6})).observe(),)
+    limits = Limits(6, 6, excluded={"c5.large": "the owner says so"})
+    decision = training.decide(limits, DecideSettings(probe_share=0.0))
     assert decision.verdict is Verdict.MOVE
     assert decision.target == Fleet({"c5.xlarge": 6})
     assert "may not stay" in decision.reason
 
 
-def Training_of(training):
+def at_an_earlier_time(training):
     """A copy that can be given another fleet, at an earlier time."""
     return replace(training, now=training.now - 500, observations=())
 

@@ -1,0 +1,164 @@
+"""The search finds the best fleet: held against brute force on random small instances, and against the clock on big ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.decide import Batches, Objective
+from controller.decide.bounds import Bounds, Found
+from controller.decide.model import FleetModel
+from controller.decide.search import TOLERANCE, best_fleet
+from controller.domain import Fleet
+
+
+def brute_force(model: FleetModel, bounds: Bounds, objective: Objective) -> tuple[float, dict[str, int]] | None:
+    """The best of all fleets, looked at one by one."""
+    best = None
+    names = sorted(bounds.caps)
+    for counts in itertools.product(*(range(bounds.caps[name] + 1) for name in names)):
+        size = sum(counts)
+        if size < max(1, bounds.min_nodes) or (bounds.max_nodes is not None and size > bounds.max_nodes):
+            continue
+        fleet = dict(zip(names, counts, strict=True))
+        step_s, usd_per_hour = model.step_time_s(fleet), model.fleet_usd_per_hour(fleet)
+        usd = usd_per_hour * step_s / 3600
+        for value, most in (
+            (usd_per_hour, bounds.max_usd_per_hour),
+            (step_s, bounds.max_step_s),
+            (usd, bounds.max_usd_per_step),
+        ):
+            if most is not None and value > most * (1 + 1e-9):
+                break
+        else:
+            value = usd if objective is Objective.COST else step_s
+            if best is None or value < best[0]:
+                best = value, fleet
+    return best
+
+
+def random_instance(rng: random.Random) -> tuple[FleetModel, Bounds]:
+    """A few flavors, some of them in exact proportion to each other, which is where ties are."""
+    speeds, prices = {}, {}
+    for name in "abcde"[: rng.randint(1, 5)]:
+        speeds[name] = rng.choice([rng.uniform(10, 100), float(rng.randint(1, 4) * 10)])
+        prices[name] = rng.choice([rng.uniform(0.05, 1), speeds[name] / 100, rng.randint(1, 4) / 4])
+    c0, c1, c2 = (rng.choice([0.0, rng.uniform(0, 3)]) for _ in range(3))
+    model = FleetModel(
+        tokens_per_s=speeds,
+        usd_per_hour=prices,
+        tokens_per_step=rng.uniform(50, 500),
+        communication_s=lambda size: c0 + c1 * math.log2(size) + 0.1 * c2 * (size - 1) if size > 1 else 0.0,
+        head_usd_per_hour=rng.choice([0.0, rng.uniform(0, 0.5)]),
+        batches=rng.choice([Batches.BALANCED, Batches.BALANCED, Batches.EQUAL]),
+    )
+    caps = {name: rng.randint(1, 4) for name in speeds}
+    least = rng.randint(1, sum(caps.values()))
+    most = rng.choice([None, rng.randint(least, sum(caps.values()))])
+    return model, Bounds(caps, least, most)
+
+
+def with_promises(rng: random.Random, model: FleetModel, bounds: Bounds) -> Bounds:
+    """The bounds with limits on dollars per hour, step time and cost that bind now and then."""
+    cheapest, fastest = best_fleet(model, bounds), best_fleet(model, bounds, Objective.TIME)
+    assert cheapest is not None and fastest is not None
+    all_usd = sum(cap * model.usd_per_hour[name] for name, cap in bounds.caps.items())
+    return Bounds(
+        bounds.caps,
+        bounds.min_nodes,
+        bounds.max_nodes,
+        max_usd_per_hour=rng.choice([None, rng.uniform(0.3, 1.0) * all_usd]),
+        max_step_s=rng.choice([None, fastest.step_s * rng.uniform(0.95, 2.0)]),
+        max_usd_per_step=rng.choice([None, cheapest.usd_per_step * rng.uniform(0.95, 2.0)]),
+    )
+
+
+def assert_same(found: Found | None, expected: tuple[float, dict[str, int]] | None, objective: Objective) -> None:
+    """Both found a fleet that is as good, or both none."""
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        assert found.value(objective) == pytest.approx(expected[0], rel=1.01 * TOLERANCE)
+        assert found.proven_gap <= TOLERANCE
+
+
+@pytest.mark.parametrize("objective", list(Objective))
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_no_fleet_is_better_than_the_one_that_is_found(objective, seed):
+    rng = random.Random(seed)
+    model, bounds = random_instance(rng)
+    bounds = with_promises(rng, model, bounds)
+    assert_same(best_fleet(model, bounds, objective), brute_force(model, bounds, objective), objective)
+
+
+@pytest.mark.parametrize("seed", [7, 37, 138, 270, 474, 943])
+def test_instances_that_once_went_wrong_stay_right(seed):
+    for offset in range(20):
+        rng = random.Random(1000 * seed + offset)
+        model, bounds = random_instance(rng)
+        bounds = with_promises(rng, model, bounds)
+        for objective in Objective:
+            assert_same(best_fleet(model, bounds, objective), brute_force(model, bounds, objective), objective)
+
+
+def test_a_mixed_fleet_can_be_best_without_any_quota():
+    # Communication makes the cost along a mix of two flavors fall and rise again.
+    model = FleetModel({"a": 10.0, "b": 20.0}, {"a": 0.10, "b": 0.29}, 100.0, lambda size: 0.1 * size)
+    found = best_fleet(model, Bounds({"a": 8, "b": 8}, 8, 8))
+    expected = brute_force(model, Bounds({"a": 8, "b": 8}, 8, 8), Objective.COST)
+    assert found is not None and expected is not None
+    assert found.fleet == Fleet(expected[1])
+
+
+def test_the_design_notes_example_of_equal_and_balanced_batches_comes_out():
+    # FACTS.md: six nodes, 1.0 s and 2.5 s per 64 samples; moving slow to fast one at a time, dollars per million samples.
+    speeds, prices = {"slow": 64 / 2.5, "fast": 64 / 1.0}, {"slow": 0.17, "fast": 0.34}
+    balanced = FleetModel(speeds, prices, 384.0, lambda size: 0.0)
+    equal = FleetModel(speeds, prices, 384.0, lambda size: 0.0, batches=Batches.EQUAL)
+    path = [{"slow": 6 - fast, "fast": fast} for fast in range(7)]
+    by_equal = [1e6 * equal.usd_per_token(fleet) for fleet in path]
+    by_balanced = [1e6 * balanced.usd_per_token(fleet) for fleet in path]
+    assert by_equal == pytest.approx([1.845, 2.152, 2.459, 2.767, 3.074, 3.382, 1.476], abs=2e-3)
+    assert by_balanced == pytest.approx([1.845, 1.722, 1.640, 1.581, 1.537, 1.503, 1.476], abs=2e-3)
+
+
+@pytest.mark.parametrize("case", ["least cost", "deadline", "quota", "budget"])
+def test_fifty_flavors_and_a_thousand_nodes_take_less_than_a_second(case):
+    rng = random.Random(5)
+    prices = {f"f{number}": rng.uniform(0.05, 3.0) for number in range(50)}
+    speeds = {name: 30_000 * usd * math.exp(rng.gauss(0, 0.25)) for name, usd in prices.items()}
+    model = FleetModel(speeds, prices, 4e6, lambda size: 0.05 + 0.02 * math.log2(size) + 5e-4 * size, 0.1)
+    caps = {name: rng.choice([20, 40, 1000]) for name in prices}
+    bounds = Bounds(caps, 1000 if case == "quota" else 1, 1000)
+    objective = Objective.TIME if case == "budget" else Objective.COST
+    cheapest, fastest = best_fleet(model, bounds), best_fleet(model, bounds, Objective.TIME)
+    assert cheapest is not None and fastest is not None
+    bounds = Bounds(
+        caps,
+        bounds.min_nodes,
+        1000,
+        max_step_s=math.sqrt(cheapest.step_s * fastest.step_s) if case == "deadline" else None,
+        max_usd_per_step=1.5 * cheapest.usd_per_step if case == "budget" else None,
+    )
+    began = time.process_time()
+    found = best_fleet(model, bounds, objective)
+    assert time.process_time() - began < 1.0
+    assert found is not None
+    assert found.proven_gap < 1e-3
+
+
+def test_equal_batches_shun_a_slow_node_that_holds_up_the_others():
+    speeds, prices = {"slow": 10.0, "fast": 100.0}, {"slow": 0.01, "fast": 0.5}
+    bounds = Bounds({"slow": 1, "fast": 5}, 5, 6)
+    equal = best_fleet(FleetModel(speeds, prices, 600.0, lambda size: 0.0, batches=Batches.EQUAL), bounds)
+    assert equal is not None and equal.fleet == Fleet({"fast": 5})
+
+
+def test_no_flavor_means_no_fleet():
+    assert best_fleet(FleetModel({}, {}, 1.0, lambda size: 0.0), Bounds({}, 1, 6)) is None
