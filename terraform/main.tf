@@ -73,6 +73,7 @@ module "storage" {
   kms_key_arn     = local.kms_key_arn
   noncurrent_days = var.keep_deleted_days
   force_destroy   = var.destroy_results
+  require_tls     = var.require_tls
   tags            = local.tags
 }
 

@@ -192,6 +192,12 @@ variable "destroy_results" {
   default     = false
 }
 
+variable "require_tls" {
+  description = "Whether the bucket refuses requests that do not come over TLS. False only where the endpoint has none, on loopback."
+  type        = bool
+  default     = true
+}
+
 variable "keep_deleted_days" {
   description = "Days that overwritten and deleted checkpoints and results are kept; null keeps them until the bucket goes."
   type        = number

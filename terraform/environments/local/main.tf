@@ -56,6 +56,7 @@ module "centavo" {
   flow_logs       = false
   check_quotas    = false
   destroy_results = true
+  require_tls     = false # the local cloud's endpoint is plain HTTP on loopback
 
   # moto 5.1 never reports the lifecycle rules as the provider waits for them (getmoto/moto issues 9708 and 9729).
   keep_deleted_days = null

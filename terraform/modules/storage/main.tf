@@ -93,6 +93,8 @@ data "aws_iam_policy_document" "tls_only" {
 }
 
 resource "aws_s3_bucket_policy" "this" {
+  count = var.require_tls ? 1 : 0
+
   bucket = aws_s3_bucket.this.id
   policy = data.aws_iam_policy_document.tls_only.json
 

@@ -31,6 +31,12 @@ variable "force_destroy" {
   default     = false
 }
 
+variable "require_tls" {
+  description = "Whether the bucket refuses requests that do not come over TLS. False only where the endpoint has none, on loopback."
+  type        = bool
+  default     = true
+}
+
 variable "tags" {
   description = "Tags of every resource."
   type        = map(string)
