@@ -33,7 +33,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m trainer", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    train = commands.add_parser("train", help="train here; alone, or as one rank of a plain horovodrun")
+    description = "Train here: alone, or as one rank of a plain horovodrun."
+    train = commands.add_parser("train", help=description, description=description, add_help=False)
+    train.add_argument(
+        "-h", "--help", action=_HelpWithKeys, nargs=0, help="show this message, with all settings, and exit"
+    )
     _add_config(train)
     train.add_argument("--resume", action="store_true", help="go on from the newest usable checkpoint of the storage")
     train.add_argument("--results", type=Path, help="fetch the results to this directory when all is done")
@@ -68,8 +72,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _HelpWithKeys(argparse.Action):
+    """Adds the settings to the help; an action of its own, since only then are they imported."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
+        from trainer.settings import described
+
+        print(f"{parser.format_help()}\n{described()}")
+        parser.exit()
+
+
 def _add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, required=True, help="training.yml")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                        help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
     parser.add_argument("--fact-path", type=Path, help="folder of the iteration fact, in place of facts.path")
 
 
@@ -103,7 +119,7 @@ def _train(options: argparse.Namespace) -> int:
     from trainer.settings import read
     from trainer.storage import open_storage
 
-    settings = read(options.config)
+    settings = read(options.config, options.overrides)
     rank = Rank.of(settings, options.fact_path)
     training = rank.prepare(NoLink(), resume=options.resume)
     if training is None:
@@ -119,7 +135,7 @@ def _warm(options: argparse.Namespace) -> int:
     from trainer.settings import read
     from trainer.warm import warm
 
-    return warm(read(options.config), options.socket, options.fact_path)
+    return warm(read(options.config, options.overrides), options.socket, options.fact_path)
 
 
 def _attach(options: argparse.Namespace) -> int:

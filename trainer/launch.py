@@ -76,7 +76,7 @@ def ssh_command(options: LaunchOptions, address: str) -> list[str]:
             "-o",
             "GlobalKnownHostsFile=/dev/null",
         ]
-        command += ["-o", "StrictHostKeyChecking=accept-new"]
+        command += ["-o", "StrictHostKeyChecking=accept-new", "-o", "LogLevel=ERROR"]
     if options.ssh_identity_file is not None:
         command += ["-i", str(options.ssh_identity_file), "-o", "IdentitiesOnly=yes"]
     if options.ssh_port is not None:

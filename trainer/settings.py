@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_type_hints
 
 import yaml
 
@@ -15,7 +16,7 @@ from trainer.model import ModelSettings
 from trainer.strict import SettingsError, build
 from trainer.vocabulary import VocabularySettings
 
-__all__ = ["Settings", "SettingsError", "fingerprint", "read", "settings_from"]
+__all__ = ["Settings", "SettingsError", "described", "fingerprint", "read", "settings_from"]
 
 
 def _require(condition: bool, message: str) -> None:
@@ -231,16 +232,53 @@ class Settings:
         )
 
 
-def read(path: Path) -> Settings:
-    """Read training.yml. Raises SettingsError, which names the file and the key, for whatever cannot be used."""
+def read(path: Path, overrides: Sequence[str] = ()) -> Settings:
+    """Read training.yml; ``overrides`` ("model.layers=2") take the place of what it says.
+
+    Raises SettingsError, which names the file and the key, for whatever cannot be used.
+    """
     try:
-        return settings_from(yaml.safe_load(path.read_text(encoding="utf-8")))
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for override in overrides:
+            data = _overridden(data, override)
+        return settings_from(data)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: is not YAML: {error}") from error
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
+
+
+def _overridden(data: Any, override: str) -> Any:
+    name, equals, value = override.partition("=")
+    if not equals:
+        raise SettingsError(f"{override}: expected key=value, such as model.layers=2")
+    data = {} if data is None else data
+    section = data
+    *path, key = name.split(".")
+    for part in path:
+        section = section.setdefault(part, {})
+    section[key] = yaml.safe_load(value)
+    return data
+
+
+def described() -> str:
+    """Every key of training.yml with its default, a line each."""
+    lines = ["keys of training.yml, with their defaults:"]
+    hints = get_type_hints(Settings)
+    for item in fields(Settings):
+        kind = hints[item.name]
+        if is_dataclass(kind):
+            defaults = {part.name: part.default for part in fields(kind)}
+            lines += [f"  {item.name}.{name}: {_written(value)}" for name, value in defaults.items()]
+        else:
+            lines.append(f"  {item.name}: {_written(item.default)}")
+    return "\n".join(lines)
+
+
+def _written(value: object) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def settings_from(data: object) -> Settings:

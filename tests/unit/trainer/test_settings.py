@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer.settings import SettingsError, fingerprint, read, settings_from
+from trainer.settings import SettingsError, described, fingerprint, read, settings_from
 
 
 def test_everything_but_the_amount_of_work_has_a_default() -> None:
@@ -73,3 +73,22 @@ def test_horovod_options_become_its_environment() -> None:
     assert environment["HOROVOD_AUTOTUNE_LOG"] == "a.csv"
     assert environment["HOROVOD_GLOO_TIMEOUT_SECONDS"] == "5"
     assert "HOROVOD_TIMELINE" not in environment
+
+
+def test_a_key_can_be_overridden_where_the_trainer_is_started(tmp_path: Path) -> None:
+    path = tmp_path / "training.yml"
+    path.write_text("stop: {steps: 10}\nmodel: {layers: 4}\n")
+    settings = read(path, ["model.layers=2", "optimizer.clip_norm=1.0", "seed=7"])
+    assert (settings.model.layers, settings.optimizer.clip_norm, settings.seed) == (2, 1.0, 7)
+    with pytest.raises(SettingsError, match=r"model\.unitz: unknown key"):
+        read(path, ["model.unitz=2"])
+    with pytest.raises(SettingsError, match="expected key=value"):
+        read(path, ["model.layers"])
+
+
+def test_every_key_is_described() -> None:
+    text = described()
+    assert "model.layers: null" in text
+    assert "balance.enabled: true" in text
+    assert "stop.steps: null" in text
+    assert "seed: 1" in text
