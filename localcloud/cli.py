@@ -135,6 +135,8 @@ def _start_detached(options: argparse.Namespace, settings: Settings, state: Stat
     if config:
         command += ["--config", str(config)]
     environment = {**os.environ, "PYTHONPATH": _with_this_package(os.environ.get("PYTHONPATH"))}
+    if state.log.exists():
+        state.log.replace(state.log.with_suffix(".log.before"))
     with state.log.open("ab") as log:
         # A session of its own: Ctrl-C in the terminal of this command is not meant for the cloud.
         daemon = subprocess.Popen(

@@ -20,6 +20,8 @@ def correct_moto() -> None:
     _end_the_pages_of_credit_specifications()
     _keep_the_tags_of_launch_templates_apart()
     _keep_the_descriptions_of_security_group_rules()
+    _take_the_interval_of_flow_logs_as_a_number()
+    _answer_for_uefi_data()
 
 
 def replace(owner: type, name: str, value: object) -> None:
@@ -105,3 +107,26 @@ def _keep_the_descriptions_of_security_group_rules() -> None:
 
     replace(SecurityGroupRule, "__init__", create_with_description)
     replace(SecurityGroupRule, "description", property(description))
+
+
+def _take_the_interval_of_flow_logs_as_a_number() -> None:
+    """moto compares it with texts, and so refuses every interval that is given."""
+    create = EC2Backend.create_flow_logs
+
+    def create_flow_logs(ec2: EC2Backend, *args: Any, **options: Any) -> Any:
+        if options.get("max_aggregation_interval") is not None:
+            options["max_aggregation_interval"] = str(options["max_aggregation_interval"])
+        return create(ec2, *args, **options)
+
+    replace(EC2Backend, "create_flow_logs", create_flow_logs)
+
+
+def _answer_for_uefi_data() -> None:
+    """The provider asks for it with every image; moto answers with an internal error, which is tried again."""
+
+    def get_instance_uefi_data(response: EC2Response) -> ActionResult:
+        instance_id = response._get_param("InstanceId")
+        response.ec2_backend.get_instance(instance_id)
+        return ActionResult({"InstanceId": instance_id, "UefiData": ""})
+
+    replace(EC2Response, "get_instance_uefi_data", get_instance_uefi_data)
