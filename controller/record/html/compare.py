@@ -110,7 +110,7 @@ def _plots(runs: Sequence[Run]) -> list[Plot]:
         ),
         (
             "fleet",
-            "Fleet over time",
+            "Price of the cluster over time",
             "minutes since the start",
             "dollars an hour, head included",
             [series.usd_per_hour_over_time(run) for run in runs],
