@@ -55,7 +55,7 @@ def _connect(path: Path, wait_s: float) -> socket.socket | None:
 def _forward(connection: socket.socket) -> None:
     """Pass the launcher's lines on; when it hangs up, so do we, and the worker ends.
 
-    Standard input is read without Python's buffer, whose lock would abort this process when it ends before the launcher.
+    Standard input is read without Python's buffer, whose lock would abort this process where it ends first.
     """
     try:
         while data := os.read(STDIN, 65536):

@@ -1,7 +1,8 @@
 """Checkpoints: everything that a training needs to go on at the very next step, in one checksummed blob.
 
-A blob is a magic line, the checksum of all that follows, a JSON header line (step, progress, fingerprint of the settings
-and the vocabulary) and the arrays as NumPy's npz. It is written by a thread of its own, from a copy, so the training stops only for the copy.
+A blob is a magic line, the checksum of all that follows, a JSON header line (step, progress, digests of settings and
+vocabulary) and the arrays as NumPy's npz. It is written by a thread of its own, from a copy, so that the training stops
+only for the copy.
 """
 
 from __future__ import annotations

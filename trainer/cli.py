@@ -1,5 +1,7 @@
 """The trainer's commands. Each imports what it needs itself: ``attach`` is started while others wait for it."""
 
+# ruff: noqa: PLC0415
+
 from __future__ import annotations
 
 import argparse

@@ -38,32 +38,32 @@ _SLOT_VARIABLES = ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CR
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-class RemovedFromJob(Exception):
+class RemovedFromJobError(Exception):
     """This rank's host is no longer part of the training: leave, with exit code 0."""
 
 
-class MembershipChanged(Exception):
+class MembershipChanged(Exception):  # noqa: N818 - no error, the way out of the step loop
     """All ranks have agreed, between two steps, to make a new world."""
 
 
-class WorldLost(Exception):
+class WorldLostError(Exception):
     """A rank is gone without notice: go back to the last commit and make a new world."""
 
 
-class LauncherLost(RuntimeError):
+class LauncherLostError(RuntimeError):
     """The rendezvous server does not answer any more: there is no job to be part of."""
 
 
 @contextmanager
 def translating_failures() -> Iterator[None]:
-    """Turn the ways in which Horovod reports a lost rank into WorldLost; other errors pass."""
+    """Turn the ways in which Horovod reports a lost rank into WorldLostError; other errors pass."""
     try:
         yield
     except HorovodInternalError as error:
-        raise WorldLost(str(error)) from error
+        raise WorldLostError(str(error)) from error
     except mx.base.MXNetError as error:
         if any(sign in str(error).lower() for sign in _SIGNS_OF_LOSS):
-            raise WorldLost(str(error).strip().splitlines()[-1]) from error
+            raise WorldLostError(str(error).strip().splitlines()[-1]) from error
         raise
 
 
@@ -88,15 +88,15 @@ class Rendezvous:
     def take_slot(self) -> None:
         """Ask for this host's slot in the next world, which waits until all ranks have asked, and keep the answer.
 
-        Raises RemovedFromJob when there is none, LauncherLost when the server is gone.
+        Raises RemovedFromJobError when there is none, LauncherLostError when the server is gone.
         """
         host, local_rank = self._environment["HOROVOD_HOSTNAME"], self._environment["HOROVOD_LOCAL_RANK"]
         answer = self._request("GET", f"rank_and_size/{host}:{local_rank}", timeout_s=SLOT_TIMEOUT_S)
         values = (answer or b"").decode().split(",")
         if len(values) != len(_SLOT_VARIABLES):
-            raise LauncherLost(f"the rendezvous server gave no slot: {answer!r}")
+            raise LauncherLostError(f"the rendezvous server gave no slot: {answer!r}")
         if values[0] == "-1":
-            raise RemovedFromJob(host)
+            raise RemovedFromJobError(host)
         self._environment.update(
             {f"HOROVOD_{name}": value for name, value in zip(_SLOT_VARIABLES, values, strict=True)}
         )
@@ -129,10 +129,10 @@ class Rendezvous:
             except urllib.error.HTTPError as error:
                 if error.code == 404:
                     return None
-                raise LauncherLost(f"the rendezvous server refused {name}: {error}") from error
+                raise LauncherLostError(f"the rendezvous server refused {name}: {error}") from error
             except (OSError, http.client.HTTPException) as error:
                 if not remaining:
-                    raise LauncherLost(f"the rendezvous server at {self._url} does not answer: {error}") from error
+                    raise LauncherLostError(f"the rendezvous server at {self._url} does not answer: {error}") from error
                 time.sleep(0.2)
         return None
 
@@ -185,9 +185,9 @@ class World:
         self._start_horovod()
 
     def reset(self) -> None:
-        """Leave the present world and join the next. Raises RemovedFromJob when this rank has no place in it."""
+        """Leave the present world and join the next. Raises RemovedFromJobError when this rank has no place in it."""
         if self._rendezvous is None:
-            raise WorldLost("this is no elastic training: a rank that is lost ends it")
+            raise WorldLostError("this is no elastic training: a rank that is lost ends it")
         drain_engine()
         hvd.shutdown()
         self._updates.pending.clear()

@@ -1,4 +1,4 @@
-"""This rank's batches, made ahead in a thread: its share of each global batch, in the order that seed and epoch give."""
+"""This rank's batches, made ahead in a thread: its share of each global batch, in the order of seed and epoch."""
 
 from __future__ import annotations
 

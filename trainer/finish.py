@@ -1,4 +1,4 @@
-"""After the last step: prove that the replicas are equal, translate the test split together, score it, keep the results."""
+"""After the last step: prove that the replicas are equal, translate the test split, score it, keep the results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from trainer.elastic import World, WorldLost, broadcast_object, gather_objects, translating_failures
+from trainer.elastic import World, WorldLostError, broadcast_object, gather_objects, translating_failures
 from trainer.loop import Training
 from trainer.score import score
 from trainer.settings import Settings
@@ -29,7 +29,7 @@ def finish(training: Training, world: World, settings: Settings) -> dict[str, An
                 scores = _finish(training, world, settings)
             _say_goodbye()
             return scores
-        except WorldLost as error:
+        except WorldLostError as error:
             log.warning("a rank is lost (%s); finishing without it", error)
             training.run_again(world)
 
@@ -54,7 +54,7 @@ def _say_goodbye() -> None:
     try:
         with translating_failures():
             gather_objects(True, "goodbye")
-    except WorldLost:
+    except WorldLostError:
         log.debug("another rank has left already")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable
@@ -33,11 +34,8 @@ class StreamLink:
     def send(self, event: str, **details: Any) -> None:
         """One line; a closed stream is passed over."""
         line = json.dumps({"event": event, **details}).encode() + b"\n"
-        with self._lock:
-            try:
-                self._write(line)
-            except OSError:
-                pass
+        with self._lock, contextlib.suppress(OSError):
+            self._write(line)
 
 
 def parse(line: bytes | str) -> dict[str, Any] | None:

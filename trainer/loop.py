@@ -23,7 +23,7 @@ from trainer.checkpoint import Checkpoints, Origin
 from trainer.elastic import (
     MembershipChanged,
     World,
-    WorldLost,
+    WorldLostError,
     broadcast_object,
     sum_gradients,
     sum_vector,
@@ -46,15 +46,15 @@ log = logging.getLogger(__name__)
 LOG_EVERY_STEPS = 5
 
 
-class TrainingFailed(RuntimeError):
+class TrainingFailedError(RuntimeError):
     """The training cannot go on; the message says why and what there is to go on from."""
 
 
-class TrainingStopped(Exception):
+class TrainingStopped(Exception):  # noqa: N818 - no error, what was asked for
     """The training was told to stop, has left a checkpoint, and can be resumed."""
 
 
-class NodeTooSmall(RuntimeError):
+class NodeTooSmallError(RuntimeError):
     """This node's memory does not suffice; the message has both numbers."""
 
 
@@ -93,7 +93,7 @@ class Training:
             log.warning("%d of %d pairs are longer than %d tokens and are left out",
                         encoded.too_long, len(self.corpus.train), settings.batch.max_tokens)  # fmt: skip
         if not encoded.samples:
-            raise TrainingFailed(f"no training pair is within batch.max_tokens ({settings.batch.max_tokens})")
+            raise TrainingFailedError(f"no training pair is within batch.max_tokens ({settings.batch.max_tokens})")
         self._feed = Feed(encoded, settings.batch, settings.seed, self.vocabulary.pad_id)
         self._validation = encode_pairs(self.vocabulary, self.corpus.validation, settings.batch.max_tokens).samples
         self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
@@ -135,8 +135,8 @@ class Training:
     def run(self, world: World) -> None:
         """Train until the work is done, through every change of the world.
 
-        Raises RemovedFromJob when this rank is to leave, TrainingStopped, TrainingFailed, and WorldLost when a rank is
-        lost in a training that is not elastic.
+        Raises RemovedFromJobError when this rank is to leave, TrainingStopped, TrainingFailedError, and WorldLostError
+        when a rank is lost in a training that is not elastic.
         """
         world.join()
         self.run_worlds(world)
@@ -151,7 +151,7 @@ class Training:
                 return
             except MembershipChanged:
                 log.info("the fleet changes after step %d", self.state.progress.step)
-            except WorldLost as error:
+            except WorldLostError as error:
                 self._lost_steps += self.state.restore()
                 log.warning("a rank is lost (%s); back to step %d", error, self.state.progress.step)
             self._feed.close()
@@ -312,7 +312,7 @@ class Training:
         self._checkpoints.finish()
         kept = self._checkpoints.last_saved or getattr(self._checkpoints.latest(), "step", None)
         advice = f"go on from {kept}" if kept is not None else "there is no checkpoint yet: start again"
-        raise TrainingFailed(
+        raise TrainingFailedError(
             f"the loss became {loss} at step {self.state.progress.step + 1}: "
             f"lower optimizer.learning_rate ({self._settings.optimizer.learning_rate}) or set clip_norm, and {advice}"
         )
@@ -390,13 +390,13 @@ class Training:
             self._checkpoints.save_in_background(self.state.snapshot())
 
     def _check_memory(self, longest: int) -> float | None:
-        """The largest share of the global batch that fits. Raises NodeTooSmall when not even a sentence does."""
+        """The largest share of the global batch that fits. Raises NodeTooSmallError when not even a sentence does."""
         requirement = memory.estimate(self._settings.model.architecture(), len(self.vocabulary), longest)
         available = memory.available_bytes() + memory.resident_bytes()  # the estimate is of the whole process
         tokens = self._settings.batch.tokens
         reason = memory.shortage(requirement.total(min(tokens, 4 * longest)), available)
         if reason is not None:
-            raise NodeTooSmall(reason)
+            raise NodeTooSmallError(reason)
         return memory.largest_share(requirement, available, tokens)
 
 

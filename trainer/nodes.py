@@ -6,6 +6,7 @@ no process start. A host whose worker is not warm yet, or is too small, is not o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -81,10 +82,8 @@ class Node:
         """Close the string: a worker that waits goes on waiting, one that trains ends soon."""
         with self._lock:
             if self._process.stdin is not None and not self._process.stdin.closed:
-                try:
+                with contextlib.suppress(OSError):
                     self._process.stdin.close()
-                except OSError:
-                    pass
 
     def kill(self) -> None:
         """End the SSH process itself."""

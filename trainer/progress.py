@@ -1,4 +1,4 @@
-"""How far a training is, as plain numbers that are the same on every rank, travel with the state and go into checkpoints."""
+"""How far a training is: plain numbers, the same on every rank, that travel with the state and go into checkpoints."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Progress:
         )
 
     def total_steps(self, stop: StopSettings, batches_per_epoch: int, accumulate: int) -> int | None:
-        """Steps in all, from the first limit that will be reached; None while only tokens are given and none was done."""
+        """Steps in all, by the limit that will be reached first; None while only tokens are given and none was done."""
         totals = []
         if stop.steps is not None:
             totals.append(stop.steps)

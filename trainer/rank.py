@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from trainer.brake import emulated_speed
-from trainer.elastic import LauncherLost, RemovedFromJob, World, WorldLost
+from trainer.elastic import LauncherLostError, RemovedFromJobError, World, WorldLostError
 from trainer.facts import FactWriter, State
 from trainer.finish import finish
 from trainer.link import Link
-from trainer.loop import NodeTooSmall, Training, TrainingFailed, TrainingStopped
+from trainer.loop import NodeTooSmallError, Training, TrainingFailedError, TrainingStopped
 from trainer.metadata import Metadata
 from trainer.orders import Orders
 from trainer.settings import Settings
@@ -46,7 +46,7 @@ class Rank:
 
     @classmethod
     def of(cls, settings: Settings, fact_path: Path | None = None) -> Rank:
-        """A rank of this node, which has begun to say so in its fact. Raises ValueError for an emulated speed that is none."""
+        """A rank of this node, which says in its fact that it starts. ValueError for an impossible emulated speed."""
         speed = emulated_speed()
         facts = FactWriter(
             fact_path or Path(settings.facts.path),
@@ -65,13 +65,13 @@ class Rank:
         try:
             training = Training(self.settings, self.facts, self.orders, link, self.speed, resume)
             training.warm_up()
-        except NodeTooSmall as error:
+        except NodeTooSmallError as error:
             self._fail(str(error))
             return None
         except MemoryError as error:
             self._fail(f"out of memory while preparing: {error}")
             return None
-        except (ValueError, TrainingFailed) as error:
+        except (ValueError, TrainingFailedError) as error:
             self._fail(str(error))
             return None
         return training
@@ -83,14 +83,14 @@ class Rank:
         try:
             training.run(world)
             scores = finish(training, world, self.settings)
-        except RemovedFromJob:
+        except RemovedFromJobError:
             return self._leave(training)
         except TrainingStopped as error:
             world.leave()
             self.facts.announce(State.INTERRUPTED, str(error))
             link.send("stopped", reason=str(error))
             return 0
-        except (TrainingFailed, WorldLost, LauncherLost) as error:
+        except (TrainingFailedError, WorldLostError, LauncherLostError) as error:
             self._fail(str(error))
             link.send("failed", reason=str(error))
             return EXIT_FAILED

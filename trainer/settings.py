@@ -1,4 +1,4 @@
-"""training.yml as frozen, checked dataclasses: every section has defaults, and an unknown key is an error that names it."""
+"""training.yml as frozen, checked dataclasses: sections have defaults, and an unknown key is an error that names it."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ class Settings:
         limit = self.model.max_length
         _require(
             self.batch.max_tokens <= limit,
-            f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise it or lower the other",
+            f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise or lower one",
         )
 
 

@@ -1,4 +1,4 @@
-"""Unix sockets in folders of any depth: their address has room for 107 bytes, so they are reached through the folder."""
+"""Unix sockets in folders of any depth: an address has room for 107 bytes, so they are reached through the folder."""
 
 from __future__ import annotations
 

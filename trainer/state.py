@@ -1,4 +1,4 @@
-"""What all replicas have in common: parameters, optimizer and progress; committed, restored, and copied to new ranks."""
+"""What all replicas have in common (parameters, optimizer, progress): committed, restored, and copied to new ranks."""
 
 from __future__ import annotations
 

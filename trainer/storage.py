@@ -1,4 +1,9 @@
-"""Where checkpoints and results are kept: a directory, or s3://bucket/prefix (boto3; AWS_ENDPOINT_URL is honoured)."""
+"""Where checkpoints and results are kept: a directory, or s3://bucket/prefix (boto3; AWS_ENDPOINT_URL is honoured).
+
+boto3 is imported where it is used: a training in a directory need not have it.
+"""
+
+# ruff: noqa: PLC0415
 
 from __future__ import annotations
 

@@ -46,8 +46,6 @@ def build(cls: type[T], data: object, where: str = "") -> T:
 def convert(kind: Any, value: object, where: str) -> Any:
     """``value`` as the type ``kind``: whole numbers pass for fractional ones, lists for tuples; else SettingsError."""
     origin = get_origin(kind)
-    if kind is Any:
-        return value
     if origin in (Union, types.UnionType):
         return _convert_union(kind, value, where)
     if origin is Literal:

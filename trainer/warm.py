@@ -1,7 +1,7 @@
 """The warm worker: a process on each node that has imported, built and computed already, and waits to become a rank.
 
-Horovod starts a rank over SSH at the moment when all others stand still and wait for it. Starting Python, importing MXNet
-and building a model take seconds; done beforehand, a join costs the handshake alone.
+Horovod starts a rank over SSH at the moment when all others stand still and wait for it. Starting Python, importing
+MXNet and building a model take seconds; done beforehand, a join costs the handshake alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POLL_S = 0.5
 READY = "warm: ready to join"
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818 - no error, what was asked for
     """This node is about to go, and no training has been joined."""
 
 
@@ -55,7 +55,7 @@ class Connection:
 
 
 def warm(settings: Settings, path: Path, fact_path: Path | None) -> int:
-    """Prepare, wait at the socket, become a rank, train to the end, and exit. Returns only when there was no training."""
+    """Prepare, wait at the socket, become a rank, train to the end, exit. Returns only when there was no training."""
     rank = Rank.of(settings, fact_path)
     rank.orders.listen_to_signals()
     link = _LateLink()

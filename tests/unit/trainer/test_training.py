@@ -14,7 +14,7 @@ from trainer.elastic import World
 from trainer.facts import FactWriter
 from trainer.finish import fetch_results, finish
 from trainer.link import NoLink
-from trainer.loop import NodeTooSmall, Training, TrainingFailed, TrainingStopped
+from trainer.loop import NodeTooSmallError, Training, TrainingFailedError, TrainingStopped
 from trainer.metadata import Identity
 from trainer.orders import Orders
 from trainer.rank import Rank
@@ -48,7 +48,7 @@ def training(settings: Settings, orders: Orders | None = None, resume: bool = Fa
 
 
 def parameters_of(one: Training) -> dict[str, Any]:
-    return {name: array for name, array in one.state.snapshot().arrays.items()}
+    return one.state.snapshot().arrays
 
 
 def test_an_interrupted_and_resumed_run_ends_bitwise_equal_to_an_uninterrupted_one(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_without_resume_a_training_begins_at_the_beginning(tmp_path: Path) -> No
 
 def test_a_loss_that_is_no_number_stops_it_with_the_last_good_checkpoint_named(tmp_path: Path) -> None:
     settings = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint={"every_steps": 1})
-    with pytest.raises(TrainingFailed, match=r"the loss became (nan|inf) .*learning_rate.*step-00000000\d"):
+    with pytest.raises(TrainingFailedError, match=r"the loss became (nan|inf) .*learning_rate.*step-00000000\d"):
         training(settings).run(World({}))
 
 
@@ -134,7 +134,7 @@ def test_a_node_that_is_too_small_says_so_and_takes_no_part(
     monkeypatch.setenv("CENTAVO_EMULATED_MEMORY_BYTES", "1000000")
     monkeypatch.setattr("trainer.memory.resident_bytes", lambda: 0)
     settings = small(tmp_path)
-    with pytest.raises(NodeTooSmall, match=r"needs about \d+ MiB here and the node has 1 MiB"):
+    with pytest.raises(NodeTooSmallError, match=r"needs about \d+ MiB here and the node has 1 MiB"):
         training(settings)
     with caplog.at_level(logging.ERROR):
         assert Rank.of(settings).prepare(NoLink()) is None
