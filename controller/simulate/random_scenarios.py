@@ -104,7 +104,7 @@ def random_scenario(seed: int, prices: Mapping[str, float] | None = None) -> Sce
     compute_s = rng.uniform(0.3, 3.0)
     communication = _communication(rng, initial.size, compute_s)
     step_s = compute_s + communication.seconds(initial.size)
-    hours = math.exp(rng.uniform(math.log(4.0), math.log(72.0)))
+    hours = math.exp(rng.uniform(math.log(6.0), math.log(96.0)))
     is_fixed = rng.random() < 0.4
     draft = Scenario(
         name=f"random-{seed}",
@@ -125,10 +125,11 @@ def random_scenario(seed: int, prices: Mapping[str, float] | None = None) -> Sce
 def _initial(rng: random.Random, flavors: list[SimulatedFlavor]) -> Fleet:
     """One node of each of some flavors, as the seed experiment began, or a fleet of one flavor."""
     if rng.random() < 0.4:
-        return Fleet({flavor.name: 1 for flavor in rng.sample(flavors, rng.randint(1, min(6, len(flavors))))})
+        kinds = rng.randint(min(3, len(flavors)), min(6, len(flavors)))
+        return Fleet({flavor.name: 1 for flavor in rng.sample(flavors, kinds)})
     flavor = rng.choice(flavors)
-    most = 24 if flavor.capacity is None else flavor.capacity
-    return Fleet({flavor.name: min(most, max(1, round(math.exp(rng.uniform(math.log(2), math.log(24))))))})
+    most = 32 if flavor.capacity is None else flavor.capacity
+    return Fleet({flavor.name: min(most, round(math.exp(rng.uniform(math.log(4), math.log(32)))))})
 
 
 def _communication(rng: random.Random, size: int, compute_s: float) -> Communication:

@@ -9,6 +9,7 @@ import pytest
 
 from controller.decide import POLICIES, DecideSettings, Truth, decide
 from controller.domain import (
+    Flavor,
     Fleet,
     History,
     Limits,
@@ -116,18 +117,12 @@ def test_a_price_that_cannot_be_trusted_excludes_its_flavor_with_the_reason(trai
     prices = {f: Price(f, usd) for f, usd in training.prices.items() if f != "c5.large"}
     if price is not None:
         prices["c5.large"] = price
-    settings = DecideSettings(price_max_age_s=86_400.0, flavors={f: None for f in ()})
-    settings = replace(settings, flavors={f: _flavor(f) for f in training.speeds})
+    flavors = {name: Flavor(name) for name in training.speeds}
+    settings = DecideSettings(price_max_age_s=86_400.0, flavors=flavors)
     decision = training.decide(settings=settings, prices=prices)
     note = {flavor.flavor: flavor.note for flavor in decision.flavors}["c5.large"]
     assert words in note
     assert not decision.target.count("c5.large")
-
-
-def _flavor(name):
-    from controller.domain import Flavor
-
-    return Flavor(name)
 
 
 def test_a_flavor_that_never_boots_is_not_tried_again_and_again(training):

@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controller.decide import DecideSettings, Objective, UnknownPolicyError, render_explanation
-from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Price, Verdict
-
-NO_MARGIN = DecideSettings(mixed_margin=0.0)
+from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Verdict
 
 
 def test_the_whole_fleet_moves_to_the_cheapest_flavor_in_one_move(training):

@@ -1,4 +1,4 @@
-"""The search finds the best fleet: held against brute force on random small instances, and against the clock on big ones."""
+"""The search finds the best fleet: against brute force on small random instances, against the clock on big ones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_mixed_fleet_can_be_best_without_any_quota():
 
 
 def test_the_design_notes_example_of_equal_and_balanced_batches_comes_out():
-    # FACTS.md: six nodes, 1.0 s and 2.5 s per 64 samples; moving slow to fast one at a time, dollars per million samples.
+    # FACTS.md: six nodes, 1.0 s and 2.5 s per 64 samples, slow to fast one at a time, dollars per million samples.
     speeds, prices = {"slow": 64 / 2.5, "fast": 64 / 1.0}, {"slow": 0.17, "fast": 0.34}
     balanced = FleetModel(speeds, prices, 384.0, lambda size: 0.0)
     equal = FleetModel(speeds, prices, 384.0, lambda size: 0.0, batches=Batches.EQUAL)
