@@ -70,7 +70,7 @@ def describe(proposed: Proposed) -> str:
         Outcome.OPENED: f"proposed in {where}; it waits for a merge",
         Outcome.UPDATED: f"brought the proposal {where} up to date; it waits for a merge",
         Outcome.UNCHANGED: f"the proposal {where} waits for a merge",
-        Outcome.PUSHED: f"pushed {where}; open its pull request into {proposed.base}: `centavo propose` tells how",
+        Outcome.PUSHED: f"pushed {where}; open its pull request into {proposed.base} (`centavo propose` tells how)",
         Outcome.REJECTED: f"a person has closed {where}; this fleet is not proposed again in this run",
         Outcome.SUPERSEDED: f"a newer run has its proposal in {where}; this one stands back",
     }[proposed.outcome]

@@ -217,6 +217,7 @@ def propose(workshop: Workshop, options: argparse.Namespace) -> int:
 def _print_for_a_person(workshop: Workshop, proposals: Proposals, proposal: Proposal) -> None:
     """The body, and the command that opens the pull request with it."""
     file = workshop.environment.state_directory / "proposal.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(proposals.body_of(proposal), encoding="utf-8")
     print(f"\n{proposals.body_of(proposal)}")
     if proposals.compare_url() is not None:
