@@ -1,0 +1,126 @@
+"""The live view, drawn at 80 columns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from controller.domain import Fleet, MovePhase, Verdict
+from controller.record.journal import Journal
+from controller.record.view import Drawing, RunView, brief, render, span
+from controller.record.watch import Watcher, line_of
+from tests.unit.controller.record import synthetic
+from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
+
+
+def drawn(view: RunView, height: int = 60, now: float = BEGAN + 600) -> str:
+    console = Console(width=80, height=height, file=io.StringIO(), record=True, force_terminal=True)
+    console.print(Drawing(view, lambda: now))
+    return console.export_text()
+
+
+def watched(journal: Journal) -> RunView:
+    watcher = Watcher(journal, PRICES)
+    watcher.look(BEGAN + 600)
+    return watcher.view
+
+
+def test_a_run_in_a_move_shows_fleet_training_money_move_and_decisions(tmp_path: Path) -> None:
+    text = drawn(watched(synthetic.running_run(tmp_path)))
+    fleet = next(line for line in text.splitlines() if line.startswith("c5.large"))
+    assert "1 +5" in fleet
+    assert "0.0850" in fleet
+    assert "step 482 of 3,000" in text
+    assert "loss 5." in text
+    assert "tokens/s" in text
+    assert "to go" in text
+    assert "spent 0.1" in text
+    assert "expected 0." in text
+    assert "move 1, under way" in text
+    assert "proposed > growing > joining > shrinking > done" in text
+    assert "c5.large costs 0.0073 $/M tokens, 34 % less than now" in text
+    assert "(x 20)" in text
+
+
+def test_after_the_move_it_says_what_the_fleet_saves(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    run.boot()
+    run.train(10)
+    run.move(Fleet({"c5.large": 6}))
+    run.train(5)
+    text = drawn(watched(run.journal))
+    assert "this fleet saves 0." in text
+    assert "on the first fleet 0.02" in text
+
+
+@pytest.mark.parametrize("make", [synthetic.moved_run, synthetic.failed_run, synthetic.interrupted_run,
+                                  synthetic.running_run, synthetic.moveless_run])  # fmt: skip
+@pytest.mark.parametrize("height", [60, 24])
+def test_it_fits_the_terminal(make: Callable[[Path], Journal], height: int, tmp_path: Path) -> None:
+    lines = drawn(watched(make(tmp_path)), height).rstrip("\n").splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert len(lines) < max(height, 25)
+
+
+def test_a_failed_run_says_why(tmp_path: Path) -> None:
+    text = drawn(watched(synthetic.failed_run(tmp_path)))
+    assert "failed, 1 min 45 s" in text
+    assert "the loss became nan" in text
+
+
+def test_a_move_that_is_undone_says_so(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    run.boot()
+    run.train(3)
+    run.move(Fleet({"c5.large": 6}), failure="EC2 could not launch c5.large: insufficient capacity")
+    text = drawn(watched(run.journal))
+    assert "rolled back" in text
+    assert "EC2 could not launch c5.large" in text
+
+
+def test_before_anything_is_known_it_is_drawn_all_the_same(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    text = drawn(watched(run.journal))
+    assert "no step has been seen yet" in text
+    assert "none yet" in text
+    assert line_of(watched(run.journal)) == ""
+
+
+def test_a_second_look_takes_up_only_what_is_new(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    run.boot()
+    run.train(2)
+    watcher = Watcher(run.journal, PRICES)
+    assert watcher.look(run.now)
+    assert [spoken.times for spoken in watcher.view.decisions] == [2]
+    run.train(1)
+    run.train(1, Verdict.REFUSE, "no capacity")
+    assert watcher.look(run.now)
+    assert [(spoken.verdict, spoken.times) for spoken in watcher.view.decisions] == [
+        (Verdict.STAY, 3), (Verdict.REFUSE, 1)]  # fmt: skip
+    run.move(Fleet({"c5.large": 6}), until=MovePhase.GROWING)
+    watcher.look(run.now)
+    assert watcher.view.move is not None
+    assert watcher.view.move.phase is MovePhase.GROWING
+    run.end()
+    assert not watcher.look(run.now)
+    assert watcher.view.status == "finished"
+
+
+def test_two_watchers_of_one_journal_see_the_same(tmp_path: Path) -> None:
+    journal = synthetic.moved_run(tmp_path)
+    console = Console(width=80, file=io.StringIO(), record=True)
+    console.print(render(watched(journal), BEGAN + 600))
+    first = console.export_text()
+    console.print(render(watched(Journal(journal.directory)), BEGAN + 600))
+    assert console.export_text() == first
+
+
+def test_fleets_and_durations_in_few_words() -> None:
+    assert brief(Fleet({"a": 1, "b": 1, "c": 1})) == "1 each of a, b, c"
+    assert brief(Fleet({"a": 2, "b": 1})) == "1 x b, 2 x a" or brief(Fleet({"a": 2, "b": 1})) == "2 x a, 1 x b"
+    assert (span(5), span(65), span(3700), span(None)) == ("5 s", "1 min 05 s", "1 h 01 min", "-")
