@@ -28,7 +28,7 @@ from horovod.runner.gloo_run import launch_gloo_elastic
 from horovod.runner.http.http_server import RendezvousHTTPServer, RendezvousServer
 
 from trainer.finish import fetch_results
-from trainer.nodes import Nodes, Phase
+from trainer.nodes import Node, Nodes, Phase
 from trainer.settings import Settings
 from trainer.storage import StorageError, open_storage
 
@@ -222,7 +222,6 @@ class Launcher:
                 "lost",
                 f"fewer than {self._options.min_np} nodes were ready in {self._options.start_patience_s:.0f} s",
             )
-        known = set(self._nodes.everyone())
         problem: str | None = None
         try:
             RendezvousHTTPServer.request_queue_size = BACKLOG
@@ -237,9 +236,9 @@ class Launcher:
             )
         except Exception as error:  # Horovod raises RuntimeError for all that can end a job
             problem = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        return self._outcome([node for node in self._nodes.everyone() if node.outcome or node not in known], problem)
+        return self._outcome(self._nodes.everyone(), problem)
 
-    def _outcome(self, nodes: Sequence[Any], problem: str | None) -> tuple[str, str | None]:
+    def _outcome(self, nodes: Sequence[Node], problem: str | None) -> tuple[str, str | None]:
         for outcome in ("finished", "failed", "stopped"):
             for node in nodes:
                 if node.outcome == outcome:

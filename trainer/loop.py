@@ -111,6 +111,7 @@ class Training:
         self._checkpoints = Checkpoints(self.storage, origin, settings.checkpoint.keep)
         self._measured_speed: float | None = None
         self._world_size: int | None = None
+        self._own = (0.0, 0, 0)
         self._lost_steps = 0
         self._step_ended = time.perf_counter()
         self._checkpointed_at = time.monotonic()

@@ -30,10 +30,13 @@ class Metadata:
     def __init__(self, environment: Mapping[str, str] | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self._endpoint = (os.environ if environment is None else environment).get(ENDPOINT_VARIABLE, DEFAULT_ENDPOINT)
         self._timeout_s = timeout_s
+        self.is_there = False
+        """Whether the service has ever answered."""
 
     def identity(self) -> Identity:
         """This instance's id and flavor."""
         token = self._token()
+        self.is_there = token is not None
         instance_id = self._get("meta-data/instance-id", token)
         flavor = self._get("meta-data/instance-type", token)
         return Identity(instance_id or socket.gethostname(), flavor or "unknown")

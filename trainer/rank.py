@@ -13,6 +13,7 @@ from trainer.brake import emulated_speed
 from trainer.elastic import LauncherLostError, RemovedFromJobError, World, WorldLostError
 from trainer.facts import FactWriter, State
 from trainer.finish import finish
+from trainer.interruption import watch
 from trainer.link import Link
 from trainer.loop import NodeTooSmallError, Training, TrainingFailedError, TrainingStopped
 from trainer.metadata import Metadata
@@ -48,15 +49,18 @@ class Rank:
     def of(cls, settings: Settings, fact_path: Path | None = None) -> Rank:
         """A rank of this node, which says in its fact that it starts. ValueError for an impossible emulated speed."""
         speed = emulated_speed()
+        metadata = Metadata()
         facts = FactWriter(
             fact_path or Path(settings.facts.path),
-            Metadata().identity(),
+            metadata.identity(),
             window=settings.facts.window,
             warmup_steps=settings.facts.warmup_steps,
             emulated_speed=speed,
         )
         facts.announce(State.STARTING, "loading the corpus and building the model")
         orders = Orders()
+        if metadata.is_there:
+            watch(metadata, orders)
         orders.on_deadline(lambda reason: facts.announce(State.INTERRUPTED, reason))
         return cls(settings, facts, orders, speed)
 
