@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
 
@@ -74,9 +74,17 @@ def _told(error: CentavoError, clock: SystemClock) -> str:
     return _HOW_TO_GO_ON if clock.is_stopping() else f"centavo: {error}"
 
 
+class CommandLine(argparse.ArgumentParser):
+    """Wrong usage ends with 1: argparse's own 2 is `review`'s word for "something changes"."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """All commands with their options."""
-    result = argparse.ArgumentParser(
+    result = CommandLine(
         prog="centavo", description="Trains on the cheapest EC2 fleet, and moves the training there while it runs."
     )
     result.add_argument(

@@ -101,6 +101,13 @@ def test_an_error_is_exit_code_1_whatever_failed(desk: Desk) -> None:
     assert error.value.exit_code == 1 and error.value.next_step == "Try again."
 
 
+@pytest.mark.parametrize("wrong", [["--acknowledge", "everything"], ["--no-such-option"], ["--markdown"]])
+def test_wrong_usage_is_an_error_and_not_a_change(wrong: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        options("review", *wrong)
+    assert ended.value.code == 1
+
+
 def test_an_acknowledged_danger_is_a_change_like_any_other(desk: Desk) -> None:
     desk.fake.name = "bucket"
     one, both = ["--acknowledge", "change-iam"], ["--acknowledge", "change-iam", "--acknowledge", "destroy-storage"]
