@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 from controller.decide.bounds import Bounds
 from controller.decide.settings import DecideSettings
 from controller.domain import Fleet, History, Limits, MovePhase
 
-UNBOUNDED = 100_000
-"""The most nodes of a flavor where no limit says less."""
+UNBOUNDED = 1000
+"""The most nodes, of a flavor and in all, where no limit says anything: beyond that, say so."""
 FAILURE_MEMORY_S = 3600.0
 
 
@@ -40,14 +41,14 @@ def failed_caps(history: History, now: float) -> dict[str, int]:
             had = move.source.count(flavor)
             until = (move.ended_at or move.at) + FAILURE_MEMORY_S * 2 ** failures[flavor]
             if until > now:
-                caps[flavor] = min(had + (move.target.count(flavor) - had) // 2, caps.get(flavor, UNBOUNDED))
+                caps[flavor] = min(had + (move.target.count(flavor) - had) // 2, caps.get(flavor, sys.maxsize))
     return caps
 
 
 def node_cap(flavor: str, limits: Limits, settings: DecideSettings) -> int:
     """The most nodes of a flavor that node limits and its vCPU limit allow."""
     known = settings.flavors.get(flavor)
-    caps = [UNBOUNDED if limits.max_nodes is None else limits.max_nodes]
+    caps = [max(UNBOUNDED, limits.min_nodes) if limits.max_nodes is None else limits.max_nodes]
     if known is not None and known.max_nodes is not None:
         caps.append(known.max_nodes)
     if flavor in limits.max_nodes_per_flavor:

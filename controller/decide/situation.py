@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,13 +90,16 @@ class Situation:
         caps: dict[str, int] = {}
         failed = failed_caps(self.history, self.now)
         for flavor in self.flavors:
-            cap = min(node_cap(flavor, self.limits, self.settings), failed.get(flavor, UNBOUNDED))
+            cap = min(node_cap(flavor, self.limits, self.settings), failed.get(flavor, sys.maxsize))
             if flavor in self.barred:
                 is_only_unavailable = flavor not in self.price_faults and flavor not in self.limits.excluded
                 cap = min(cap, self.current.count(flavor)) if is_only_unavailable else 0
             if cap:
                 caps[flavor] = cap
-        return Bounds(caps, self.limits.min_nodes, self.limits.max_nodes, self.limits.max_usd_per_hour)
+        most = self.limits.max_nodes
+        if most is None:
+            most = max(UNBOUNDED, self.limits.min_nodes, 2 * self.current.size)
+        return Bounds(caps, self.limits.min_nodes, most, self.limits.max_usd_per_hour)
 
     @property
     def remaining_steps(self) -> int | None:

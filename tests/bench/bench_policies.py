@@ -40,23 +40,29 @@ def collect(args: argparse.Namespace, prices: dict[str, float] | None) -> dict[s
             rows.setdefault(policy, []).append(row)
         if done % 50 == 0 or done == args.scenarios:
             print(f"{done} of {args.scenarios} scenarios", file=sys.stderr, flush=True)
+            write(args, report(args, rows, done))
     if pool:
         pool.shutdown()
     return rows
 
 
-def report(args: argparse.Namespace, rows: dict[str, list[Row]], seconds: float) -> dict[str, object]:
-    """What is written to the file."""
+def report(args: argparse.Namespace, rows: dict[str, list[Row]], done: int) -> dict[str, object]:
+    """What is written to the file, which is whole after every 50 scenarios."""
     summaries = {policy: summary(rows[policy]) for policy in rows}
     return {
-        "scenarios": args.scenarios,
+        "scenarios": done,
         "seed": args.seed,
-        "last_seed": args.seed + args.scenarios - 1,
+        "last_seed": args.seed + done - 1,
         "prices": "list" if args.prices else "made up",
-        "processor_seconds": round(seconds, 1),
         "policies": summaries,
         "beaten_by_cheapest_fleet": {policy: beaten(rows, policy) for policy in COMPARED if policy != "cheapest-fleet"},
     }
+
+
+def write(args: argparse.Namespace, result: dict[str, object]) -> None:
+    """Replace the result file."""
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 def beaten(rows: dict[str, list[Row]], policy: str) -> dict[str, object]:
@@ -85,14 +91,11 @@ def main() -> int:
     prices = read_prices(Path(args.prices)) if args.prices else None
     console = Console()
     console.print(f"seeds {args.seed} to {args.seed + args.scenarios - 1}, {'listed' if prices else 'made-up'} prices")
-    began = time.process_time()
+    began = time.monotonic()
     rows = collect(args, prices)
-    result = report(args, rows, time.process_time() - began)
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     summaries = {policy: summary(policy_rows) for policy, policy_rows in rows.items()}
     console.print(summary_table(summaries, args.scenarios))
-    console.print(f"written: {args.output}", soft_wrap=True)
+    console.print(f"{time.monotonic() - began:.0f} s; written: {args.output}", soft_wrap=True)
     return 0
 
 
