@@ -118,11 +118,13 @@ def _check_host_ports(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, state: StateDir) -> int:
-    from localcloud.daemon import configure_logging, run  # noqa: PLC0415 - imports moto, which takes seconds
-
-    configure_logging()
     try:
-        run(settings, state)
+        # Recorded before the slow imports, so that a `down` finds a daemon that is still starting.
+        with state.held(settings):
+            from localcloud.daemon import configure_logging, run  # noqa: PLC0415 - imports moto, which takes seconds
+
+            configure_logging()
+            run(settings, state)
     except (RuntimeError, ValueError) as error:
         return _fail(EXIT_FAILED, error)
     return EXIT_OK

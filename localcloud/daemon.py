@@ -28,17 +28,14 @@ def run(settings: Settings, state: StateDir) -> None:
 
     Raises PortTakenError when the API's port is taken, RuntimeError when the hosts' process died.
     """
-    state.path.mkdir(parents=True, exist_ok=True)
     check_free(API_ADDRESS, settings.port, "port")
     # Instances do not outlive their cloud, so nothing of an earlier one is of use, and its ids never come back.
     end_marked(STATE_MARKER, str(state.path))
     shutil.rmtree(state.instances, ignore_errors=True)
-    state.record(settings)
     try:
         Daemon(settings, state).serve()
     finally:
         end_marked(STATE_MARKER, str(state.path))
-        state.forget()
 
 
 class Daemon:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +52,22 @@ class StateDir:
             return None
         return found if start_time(found.pid) == found.started else None
 
-    def record(self, settings: Settings) -> None:
-        """This process is the daemon now."""
+    @contextlib.contextmanager
+    def held(self, settings: Settings) -> Iterator[None]:
+        """This process is the daemon meanwhile; raises RuntimeError when another one is."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RuntimeError(f"another localcloud runs or starts in {self.path}") from None
+            self._write(settings)
+            try:
+                yield
+            finally:
+                self.forget()
+
+    def _write(self, settings: Settings) -> None:
         started = start_time(os.getpid())
         assert started is not None
         document = {"pid": os.getpid(), "started": started, "settings": json.loads(settings.model_dump_json())}
