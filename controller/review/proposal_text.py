@@ -74,12 +74,15 @@ def _estimate(decision: Decision, fleet: object) -> FleetEstimate | None:
 
 
 def _bars(decision: Decision) -> list[tuple[str, float]]:
-    """(name, dollars per million tokens) of the fleets that were compared, for a plot."""
+    """(name, dollars per million tokens) for a plot: of the fleets that were compared, or, with a policy that compares
+    flavors, of those."""
     names = {decision.current: "now", decision.target: "proposed"}
+    fleets = [(names.get(e.fleet, str(e.fleet)), e.usd_per_million_tokens) for e in decision.fleets]
+    flavors = [(e.flavor, e.usd_per_million_tokens) for e in sorted(decision.flavors, key=_order)]
     bars: dict[str, float] = {}
-    for estimate in decision.fleets:
-        if estimate.usd_per_million_tokens is not None:
-            bars.setdefault(names.get(estimate.fleet, str(estimate.fleet)), estimate.usd_per_million_tokens)
+    for name, usd in fleets if len(fleets) > 1 else flavors:
+        if usd is not None:
+            bars.setdefault(name, usd)
     return list(bars.items())[:MOST_BARS]
 
 

@@ -282,6 +282,13 @@ def test_the_body_leads_with_the_saving_and_holds_the_evidence() -> None:
     assert body == proposal_of("local", PROPOSAL.run, DECISION).body
 
 
+def test_a_policy_that_compares_flavors_gets_a_plot_of_flavors() -> None:
+    flavors = (*DECISION.flavors, FlavorEstimate("t2.medium", 0.05, 900.0, usd_per_million_tokens=0.0154))
+    body = proposal_of("local", "r", replace(DECISION, fleets=(), flavors=flavors)).body
+    assert 'x-axis ["c5.large", "t2.medium"]' in body and "bar [0.002600, 0.015400]" in body
+    assert "xychart" not in proposal_of("local", "r", replace(DECISION, fleets=())).body, "one bar compares nothing"
+
+
 def test_a_body_about_a_thousand_flavors_still_fits_github() -> None:
     many = tuple(
         FlavorEstimate(f"x{number}.24xlarge", 1.0, 100.0, 90.0, 110.0, note="n" * 300) for number in range(1000)
