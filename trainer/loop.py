@@ -393,7 +393,7 @@ class Training:
     def _check_memory(self, longest: int) -> float | None:
         """The largest share of the global batch that fits. Raises NodeTooSmallError when not even a sentence does."""
         requirement = memory.estimate(self._settings.model.architecture(), len(self.vocabulary), longest)
-        available = memory.available_bytes() + memory.resident_bytes()  # the estimate is of the whole process
+        available = memory.available_bytes(memory.resident_bytes())
         tokens = self._settings.batch.tokens
         reason = memory.shortage(requirement.total(min(tokens, 4 * longest)), available)
         if reason is not None:

@@ -52,18 +52,20 @@ def estimate(model: Architecture, vocab_size: int, longest: int) -> Estimate:
 
 
 def available_bytes(
+    resident: int,
     environment: Mapping[str, str] | None = None,
     meminfo: Path = Path("/proc/meminfo"),
     cgroup: Path = Path("/sys/fs/cgroup"),
 ) -> int:
-    """What this node can give a training now: free and reclaimable memory, within the control group's limit.
+    """What this process may have in all: its ``resident`` bytes and what is free, within the control group's limit.
 
     CENTAVO_EMULATED_MEMORY_BYTES lowers it, for a node that stands for a smaller one.
     """
-    limits = [_meminfo_available(meminfo), _cgroup_available(cgroup)]
+    free = [_meminfo_available(meminfo), _cgroup_available(cgroup)]
+    known = [resident + room for room in free if room is not None]
     emulated = (os.environ if environment is None else environment).get(LIMIT_VARIABLE, "")
-    limits.append(int(emulated) if emulated.isdigit() else None)
-    known = [limit for limit in limits if limit is not None]
+    if emulated.isdigit():
+        known.append(int(emulated))
     return min(known) if known else 2**62
 
 

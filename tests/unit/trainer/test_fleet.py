@@ -180,3 +180,19 @@ def test_no_rank_ever_aborted_or_was_told_that_it_has_been_removed(story: Story)
 def test_the_user_s_known_hosts_are_left_alone(story: Story) -> None:
     assert (story.fleet.results / "known_hosts").exists()
     assert not (story.fleet.directory / ".ssh").exists()
+
+
+def test_a_broken_training_ends_with_the_reason_and_a_node_too_small_takes_no_part(tmp_path: Path) -> None:
+    troubled = {**TRAINING, "optimizer": {"learning_rate": 1e30, "warmup_steps": 0}}
+    with Fleet(tmp_path / "fleet", troubled, net=34) as fleet:
+        large, small = fleet.add(1), fleet.add(2, warm=False)
+        small.environment["CENTAVO_EMULATED_MEMORY_BYTES"] = "1"
+        small.start_worker()
+        fleet.write_hosts([large, small])
+        assert fleet.launch().wait(LIMIT_S) == 1
+        done = json.loads((fleet.results / "done.json").read_text())
+        assert done["status"] == "failed"
+        assert f"{large.address}: the loss became" in done["reason"]
+        fact = small.fact()
+        assert (fact["state"], fact["rank"]) == ("failed", None)
+        assert f"{small.address} takes no part: {fact['reason']}" in fleet.log()

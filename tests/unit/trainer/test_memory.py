@@ -43,10 +43,10 @@ def test_the_largest_share_is_what_fits() -> None:
 def test_what_is_available_is_the_smallest_of_what_is_known(tmp_path: Path) -> None:
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal: 900 kB\nMemAvailable:     800 kB\n")
-    assert available_bytes({}, meminfo, tmp_path) == 800 * 1024
+    assert available_bytes(7, {}, meminfo, tmp_path) == 800 * 1024 + 7
     (tmp_path / "memory.max").write_text("500000\n")
     (tmp_path / "memory.current").write_text("100000\n")
-    assert available_bytes({}, meminfo, tmp_path) == 400_000
-    assert available_bytes({"CENTAVO_EMULATED_MEMORY_BYTES": "1000"}, meminfo, tmp_path) == 1000
+    assert available_bytes(7, {}, meminfo, tmp_path) == 400_007
+    assert available_bytes(7, {"CENTAVO_EMULATED_MEMORY_BYTES": "1000"}, meminfo, tmp_path) == 1000
     (tmp_path / "memory.max").write_text("max\n")
-    assert available_bytes({}, meminfo, tmp_path) == 800 * 1024
+    assert available_bytes(7, {}, meminfo, tmp_path) == 800 * 1024 + 7

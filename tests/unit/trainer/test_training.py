@@ -132,7 +132,6 @@ def test_a_node_that_is_too_small_says_so_and_takes_no_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CENTAVO_EMULATED_MEMORY_BYTES", "1000000")
-    monkeypatch.setattr("trainer.memory.resident_bytes", lambda: 0)
     settings = small(tmp_path)
     with pytest.raises(NodeTooSmallError, match=r"needs about \d+ MiB here and the node has 1 MiB"):
         training(settings)
