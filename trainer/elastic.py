@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 MEETING_TIMEOUT_S = 20.0
 SLOT_TIMEOUT_S = 900.0
 POLL_S = 0.02
-_SIGNS_OF_LOSS = ("horovod", "gloo", "connection", "shut down", "timed out")
+_SIGNS_OF_LOSS = ("horovod", "gloo", "connection", "shut down", "timed out", "timeout", "pair closure")
 _SLOT_VARIABLES = ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE")
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
