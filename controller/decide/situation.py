@@ -30,6 +30,7 @@ from controller.domain import (
 )
 
 KEPT_OBSERVATIONS = 30
+RECENT_STEP_TIMES = 5
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,23 @@ class Situation:
             if usable and all(fact.world_size == len(usable) for fact in usable):
                 totals.append(sum(fact.tokens for fact in usable if fact.tokens))
         return median(totals) if totals else None
+
+    @cached_property
+    def step_time_s(self) -> float | None:
+        """What a step of the present fleet takes, as it was measured lately; None while it was not.
+
+        Unlike the model it knows of bad nodes, stragglers and whatever else is wrong with these very nodes.
+        """
+        times: list[float] = []
+        for observation in reversed(self.observations):
+            if observation.fleet != self.current or len(times) >= RECENT_STEP_TIMES:
+                break
+            facts = [f for f in observation.facts if is_usable(f, observation.at, self.settings)]
+            measured = [f.iteration_time_s for f in facts if f.world_size == self.current.size and f.iteration_time_s]
+            sound = [seconds for seconds in measured if 0 < seconds < math.inf]
+            if sound:
+                times.append(median(sound))
+        return median(times) if times else None
 
     @cached_property
     def barred(self) -> dict[str, str]:

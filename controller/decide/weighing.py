@@ -64,6 +64,15 @@ class Outlook:
         return self.forecast(self.situation.current)
 
     @cached_property
+    def stay_as_measured(self) -> Forecast:
+        """The rest of the work with the present fleet at the pace that it really has."""
+        step_s, stay = self.situation.step_time_s, self.stay
+        if step_s is None or not self.model.knows(stay.target):
+            return stay
+        ratio = step_s / self.model.step_time_s(stay.target)
+        return replace(stay, remaining_s=stay.remaining_s * ratio, remaining_usd=stay.remaining_usd * ratio)
+
+    @cached_property
     def violation(self) -> str | None:
         """Which limit the present fleet breaks."""
         settings, current = self.situation.settings, self.situation.current
@@ -95,6 +104,7 @@ class Outlook:
 
     def keeps(self, forecast: Forecast, margin: float) -> bool:
         """Whether deadline and budget are kept with this share to spare."""
+        forecast = self.stay_as_measured if forecast == self.stay else forecast
         in_time = self.time_left_s is None or forecast.remaining_s * (1 + margin) <= self.time_left_s
         return in_time and (self.money_left_usd is None or forecast.remaining_usd * (1 + margin) <= self.money_left_usd)
 
@@ -103,12 +113,13 @@ class Outlook:
         """Why the present fleet cannot stay: a limit, the deadline or the budget."""
         if self.violation:
             return f"{self.situation.current} may not stay: {self.violation}"
-        if self.time_left_s is not None and self.stay.remaining_s * (1 + COMPELLING_MARGIN) > self.time_left_s:
-            needs = f"{self.situation.current} needs {_hours(self.stay.remaining_s)}"
+        stay = self.stay_as_measured
+        if self.time_left_s is not None and stay.remaining_s * (1 + COMPELLING_MARGIN) > self.time_left_s:
+            needs = f"{self.situation.current} needs {_hours(stay.remaining_s)}"
             return f"{needs} and the deadline is in {_hours(self.time_left_s)}"
-        if self.money_left_usd is not None and self.stay.remaining_usd * (1 + COMPELLING_MARGIN) > self.money_left_usd:
+        if self.money_left_usd is not None and stay.remaining_usd * (1 + COMPELLING_MARGIN) > self.money_left_usd:
             return (
-                f"{self.situation.current} needs ${self.stay.remaining_usd:.4f} more and"
+                f"{self.situation.current} needs ${stay.remaining_usd:.4f} more and"
                 f" ${self.money_left_usd:.4f} are left of the budget"
             )
         return None
