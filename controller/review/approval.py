@@ -13,15 +13,24 @@ from controller.review.proposal_text import proposal_of
 from controller.review.proposals import Outcome, ProposalError, Proposals, Proposed
 
 Tell = Callable[[str], None]
+Complete = Callable[[Decision], Decision]
+"""Adds the estimates of the two fleets to a decision of a policy that compares flavors only."""
 T = TypeVar("T")
 
 
 class PullRequestApproval:
     """Which fleet may be moved to now, by what people have merged. Called once in each pass of the loop."""
 
-    def __init__(self, environment: str, run: str, proposals: Proposals, tell: Tell) -> None:
+    def __init__(
+        self,
+        environment: str,
+        run: str,
+        proposals: Proposals,
+        tell: Tell,
+        complete: Complete = lambda decision: decision,
+    ) -> None:
         self._environment, self._run = environment, run
-        self._proposals, self._tell = proposals, tell
+        self._proposals, self._tell, self._complete = proposals, tell, complete
         self._told: str | None = None
 
     def __call__(self, decision: Decision) -> Fleet | None:
@@ -46,7 +55,8 @@ class PullRequestApproval:
             self._say(f"merged: {merged}")
             return merged
         if decision.verdict is Verdict.MOVE:
-            self._say(describe(self._proposals.propose(proposal_of(self._environment, self._run, decision))))
+            proposal = proposal_of(self._environment, self._run, self._complete(decision))
+            self._say(describe(self._proposals.propose(proposal)))
             return None
         self._withdraw(decision.reason)
         return None

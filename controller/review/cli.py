@@ -17,7 +17,7 @@ from rich.console import Console
 
 from controller.act.capacity import CapacityFile
 from controller.assembly import Workshop, decide_settings, take_up_terraform_rc
-from controller.domain import SECONDS_PER_HOUR, Fleet, Verdict
+from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Verdict
 from controller.edges.git import Git
 from controller.edges.github import open_github
 from controller.edges.terraform import Terraform
@@ -27,7 +27,7 @@ from controller.plan import Plan, parse_plan
 from controller.record.journal import Journal, Stage
 from controller.record.runs import latest_run
 from controller.review.approval import PullRequestApproval, describe
-from controller.review.evidence import read_evidence
+from controller.review.evidence import read_evidence, with_fleet_estimates
 from controller.review.guard import Danger
 from controller.review.markdown import render
 from controller.review.proposal_text import proposal_of
@@ -206,7 +206,7 @@ def propose(workshop: Workshop, options: argparse.Namespace) -> int:
         withdrawn = proposals.withdraw(decision.reason)
         print(f"Nothing to propose: {decision.reason}" + (f"\nClosed {withdrawn.url}." if withdrawn else ""))
         return 0
-    proposal = proposal_of(workshop.environment.name, info.run, decision)
+    proposal = proposal_of(workshop.environment.name, info.run, _complete(workshop, journal, decision))
     proposed = proposals.propose(proposal)
     print(f"{proposal.title}: {describe(proposed)}.")
     if proposed.outcome is Outcome.PUSHED:
@@ -229,7 +229,17 @@ def _print_for_a_person(workshop: Workshop, proposals: Proposals, proposal: Prop
 def pull_request_approval(workshop: Workshop, journal: Journal, options: argparse.Namespace) -> PullRequestApproval:
     """The approval of `optimize --via pull-request`."""
     tell = partial(_note, workshop, journal)
-    return PullRequestApproval(workshop.environment.name, journal.info().run, open_proposals(workshop, options), tell)
+    complete = partial(_complete, workshop, journal)
+    proposals = open_proposals(workshop, options)
+    return PullRequestApproval(workshop.environment.name, journal.info().run, proposals, tell, complete)
+
+
+def _complete(workshop: Workshop, journal: Journal, decision: Decision) -> Decision:
+    if decision.fleets:
+        return decision
+    environment = workshop.environment
+    settings = decide_settings(environment, decision.policy, {}, workshop.cluster(journal).head_usd_per_hour)
+    return with_fleet_estimates(decision, journal, workshop.prices, environment.limits(), settings)
 
 
 def _note(workshop: Workshop, journal: Journal, message: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from controller.decide.settings import DecideSettings
 from controller.decide.situation import assess
-from controller.domain import Fleet, History, Limits, Observation, Price, Progress
+from controller.domain import Decision, Fleet, History, Limits, Observation, Price, Progress
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal, Stage
 from controller.record.runs import latest_run
@@ -62,6 +62,17 @@ def evidence_of(
         total_steps=progress.total_steps,
         has_ended=has_ended,
     )
+
+
+def with_fleet_estimates(
+    decision: Decision, journal: Journal, prices: Mapping[str, Price], limits: Limits, settings: DecideSettings
+) -> Decision:
+    """The decision with what the model expects of the fleet there is and of the one to have, where its policy compares
+    flavors and says nothing of fleets."""
+    if decision.fleets:
+        return decision
+    found = evidence_of(journal, (decision.current, decision.target), prices, limits, settings)
+    return replace(decision, fleets=tuple(found.fleets.values()))
 
 
 def last_progress(observations: Sequence[Observation], started_at: float) -> Progress | None:

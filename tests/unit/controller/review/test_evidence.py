@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from controller.decide.settings import DecideSettings
-from controller.domain import Fact, Fleet, Limits, Observation, Price, TrainingState
+from controller.domain import Decision, Fact, Fleet, Limits, Observation, Price, TrainingState, Verdict
 from controller.record.journal import Journal, Stage
 from controller.record.runs import start_run
-from controller.review.evidence import read_evidence
+from controller.review.evidence import read_evidence, with_fleet_estimates
 from controller.review.summary import Evidence
 
 SLOW, FAST = Fleet({"t2.medium": 2}), Fleet({"c5.large": 2})
@@ -92,6 +93,16 @@ def test_measured_flavors_give_costs_and_the_time_that_remains(runs: Path, journ
     assert slow.usd_per_million_tokens and fast.usd_per_million_tokens
     assert fast.usd_per_million_tokens < slow.usd_per_million_tokens
     assert slow.step_time_s and slow.remaining_s == pytest.approx(820 * slow.step_time_s)
+
+
+def test_a_decision_of_a_policy_that_compares_flavors_gets_the_estimates_of_its_fleets(journal: Journal) -> None:
+    observe(journal, "t2.medium", "c5.large")
+    decision = Decision(200.0, "price-time", Verdict.MOVE, SLOW, FAST, "one node moves")
+    settings = DecideSettings(minimum_steps=1)
+    slow, fast = with_fleet_estimates(decision, journal, PRICES, Limits(), settings).fleets
+    assert (slow.fleet, fast.fleet) == (SLOW, FAST) and slow.remaining_s and fast.remaining_s
+    told = replace(decision, fleets=(slow,))
+    assert with_fleet_estimates(told, journal, PRICES, Limits(), settings) == told
 
 
 def test_of_a_run_that_has_ended_the_time_is_that_of_a_whole_training(runs: Path, journal: Journal) -> None:
