@@ -12,8 +12,17 @@ SAME_CHANGE_S = 3.0
 
 def membership_changes(observations: Iterable[Observation], since: float) -> tuple[MembershipChange, ...]:
     """The distinct changes since a time (seconds since the epoch), oldest first; each with its longest pause."""
-    seen = [fact.last_change for observation in observations for fact in observation.facts
-            if fact.last_change is not None and fact.last_change.at >= since]
+    seen = [
+        fact.last_change
+        for observation in observations
+        for fact in observation.facts
+        if fact.last_change is not None and fact.last_change.at >= since
+    ]
+    return distinct_changes(seen)
+
+
+def distinct_changes(seen: Iterable[MembershipChange]) -> tuple[MembershipChange, ...]:
+    """Each change once, oldest first, with the longest pause that any rank tells of."""
     distinct: list[MembershipChange] = []
     for change in sorted(seen, key=lambda change: change.at):
         same = next((i for i, other in enumerate(distinct) if _are_same(change, other)), None)
