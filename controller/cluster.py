@@ -47,9 +47,17 @@ class AnsiblePort(Protocol):
     """The part of `edges.ansible.Ansible` that is used here."""
 
     def read_local_facts(
-        self, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any]) -> Outcome: ...
-    def play(self, playbook: str, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any],
-             limit: Sequence[str] | None = None, timeout_s: float | None = None) -> Outcome: ...
+        self, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any]
+    ) -> Outcome: ...
+    def play(
+        self,
+        playbook: str,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Outcome: ...
 
 
 class AwsPort(Protocol):
@@ -68,8 +76,16 @@ class LiveCluster:
     """The cluster of one environment during one run. Implements `act.move.Cluster`."""
 
     def __init__(
-        self, environment: Environment, prices: Mapping[str, Price], journal: Journal, clock: Clock, *,
-        terraform: TerraformPort, ansible: AnsiblePort, aws: AwsPort, answering: Answering,
+        self,
+        environment: Environment,
+        prices: Mapping[str, Price],
+        journal: Journal,
+        clock: Clock,
+        *,
+        terraform: TerraformPort,
+        ansible: AnsiblePort,
+        aws: AwsPort,
+        answering: Answering,
         observed: Callable[[Observation], None] = lambda observation: None,
     ) -> None:
         self._environment, self._journal, self._clock = environment, journal, clock
@@ -139,7 +155,8 @@ class LiveCluster:
         if self.capacity.read() != (desired := self._desired()):
             raise CapacityFileError(
                 f"{self.capacity.path} asks for {self.capacity.last}, and the groups are set to {desired}.",
-                "Run `centavo apply` to take that up, or restore the file; then start `centavo optimize` again.")
+                "Run `centavo apply` to take that up, or restore the file; then start `centavo optimize` again.",
+            )
 
     # what EC2 runs
 
@@ -189,11 +206,18 @@ class LiveCluster:
             if not missing and not silent:
                 return tuple(running)
             if failures := self.launch_failures(missing, since):
-                raise CapacityUnavailableError("EC2 could not launch " + "; ".join(
-                    f"{flavor}: {reason}" for flavor, reason in sorted(failures.items())), tuple(sorted(failures)))
+                raise CapacityUnavailableError(
+                    "EC2 could not launch "
+                    + "; ".join(f"{flavor}: {reason}" for flavor, reason in sorted(failures.items())),
+                    tuple(sorted(failures)),
+                )
             if self._clock.now() >= deadline:
-                what = f"do not run: {Fleet(missing)}" if missing else "do not answer over SSH: " + "; ".join(
-                    f"{node} ({said})" for node, said in sorted(silent.items()))
+                what = (
+                    f"do not run: {Fleet(missing)}"
+                    if missing
+                    else "do not answer over SSH: "
+                    + "; ".join(f"{node} ({said})" for node, said in sorted(silent.items()))
+                )
                 raise NodesError(f"After {timeouts.boot_s:.0f} s these nodes {what}.")
             self._clock.sleep(poll_s)
 
@@ -236,27 +260,53 @@ class LiveCluster:
         """The instances in the hosts file, as last written."""
         return self._journal.members()
 
-    def _play(self, playbook: str, instances: Sequence[Instance], *, limit: Sequence[str] | None = None,
-              timeout_s: float | None = None, **extra: Any) -> Outcome:
-        return self._ansible.play(playbook, self._access(), [self.head(), *instances],
-                                  {"centavo": self._variables(), **extra}, limit=limit, timeout_s=timeout_s)
+    def _play(
+        self,
+        playbook: str,
+        instances: Sequence[Instance],
+        *,
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
+        **extra: Any,
+    ) -> Outcome:
+        return self._ansible.play(
+            playbook,
+            self._access(),
+            [self.head(), *instances],
+            {"centavo": self._variables(), **extra},
+            limit=limit,
+            timeout_s=timeout_s,
+        )
 
     def _running(self) -> list[Instance]:
         return [i for i in self.workers() if i.is_running]
 
     def _access(self) -> SshAccess:
         ssh = self._environment.settings.ssh
-        return SshAccess(ssh.user, ssh.port, self._environment.identity_file,
-                         self._environment.state_directory / "known_hosts", self.head(), ssh.jump_through_head)
+        return SshAccess(
+            ssh.user,
+            ssh.port,
+            self._environment.identity_file,
+            self._environment.state_directory / "known_hosts",
+            self.head(),
+            ssh.jump_through_head,
+        )
 
     def _variables(self) -> dict[str, Any]:
         settings = self._environment.settings
         return {
-            "root": settings.nodes.root, "python": settings.nodes.python, "fact_path": settings.nodes.fact_path,
-            "network_interface": settings.nodes.network_interface, "ssh_port": settings.ssh.port,
-            "cluster": self.outputs.cluster, "bucket": self.outputs.bucket, "run": self._journal.info().run,
+            "root": settings.nodes.root,
+            "python": settings.nodes.python,
+            "fact_path": settings.nodes.fact_path,
+            "network_interface": settings.nodes.network_interface,
+            "ssh_port": settings.ssh.port,
+            "cluster": self.outputs.cluster,
+            "bucket": self.outputs.bucket,
+            "run": self._journal.info().run,
             "training_config": str(self._environment.path(settings.training.config)),
-            "min_np": 1, "max_np": self._max_ranks(), "environment": self._environment.name,
+            "min_np": 1,
+            "max_np": self._max_ranks(),
+            "environment": self._environment.name,
         }
 
     def _max_ranks(self) -> int:
@@ -284,15 +334,23 @@ class LiveCluster:
         taking_part = tuple(i for i in workers if i.is_running and i.instance_id in members)
         try:
             outcome = self._ansible.read_local_facts(
-                self._access(), [self.head(), *taking_part], {"centavo": self._variables()})
+                self._access(), [self.head(), *taking_part], {"centavo": self._variables()}
+            )
         except AnsibleError as error:
             return self._blind(f"Ansible could not be run: {error.what}")
         now = self._clock.now()
         self.end = read_end(outcome.local_facts.get(self.head().instance_id)) or self.end
-        facts, unknown = read_facts(taking_part, LocalFacts(outcome.local_facts, outcome.failures), now=now,
-                                    max_age_s=self._environment.settings.controller.fact_max_age_s)
-        aside = tuple(UnknownNode(i.instance_id, i.flavor, "it does not take part in the training yet")
-                      for i in workers if i not in taking_part)
+        facts, unknown = read_facts(
+            taking_part,
+            LocalFacts(outcome.local_facts, outcome.failures),
+            now=now,
+            max_age_s=self._environment.settings.controller.fact_max_age_s,
+        )
+        aside = tuple(
+            UnknownNode(i.instance_id, i.flavor, "it does not take part in the training yet")
+            for i in workers
+            if i not in taking_part
+        )
         return Observation(now, _fleet(workers), facts, unknown + aside)
 
     def note_cost(self) -> None:

@@ -167,10 +167,15 @@ class Environment:
         limits = self.settings.limits
         own = dict.fromkeys(limits.exclude, f"excluded in {self.settings_file.name}")
         return Limits(
-            min_nodes=limits.min_nodes, max_nodes=limits.max_nodes,
-            max_nodes_per_flavor=limits.max_nodes_per_flavor, max_vcpus_per_flavor=limits.max_vcpus_per_flavor,
-            max_usd_per_hour=limits.max_usd_per_hour, excluded={**own, **(excluded or {})},
-            deadline_at=limits.deadline_at, budget_usd=limits.budget_usd, max_surge=limits.max_surge,
+            min_nodes=limits.min_nodes,
+            max_nodes=limits.max_nodes,
+            max_nodes_per_flavor=limits.max_nodes_per_flavor,
+            max_vcpus_per_flavor=limits.max_vcpus_per_flavor,
+            max_usd_per_hour=limits.max_usd_per_hour,
+            excluded={**own, **(excluded or {})},
+            deadline_at=limits.deadline_at,
+            budget_usd=limits.budget_usd,
+            max_surge=limits.max_surge,
         )
 
 
@@ -183,7 +188,8 @@ def load_environment(root: Path, name: str) -> Environment:
         known = sorted(path.parent.name for path in environments.glob("*/centavo.yml"))
         raise ConfigError(
             f"There is no environment {name!r}: {file} does not exist.",
-            f"Choose one of {', '.join(known)} with --env." if known
+            f"Choose one of {', '.join(known)} with --env."
+            if known
             else f"Run this in the root of the repository, or name it with --root (now {root}).",
         )
     return Environment(name, root, parse_settings(read_yaml(file), file))
@@ -215,8 +221,10 @@ def check_limits(environment: Environment, prices: Mapping[str, float]) -> None:
     """Raises ConfigError when the limits admit no fleet, or not the one that the training starts on."""
     limits, file = environment.settings.limits, environment.settings_file
     if limits.max_nodes is not None and limits.max_nodes < limits.min_nodes:
-        raise ConfigError(f"{file}: limits.max_nodes ({limits.max_nodes}) is below min_nodes ({limits.min_nodes}).",
-                          "No fleet can meet both: raise the one or lower the other.")
+        raise ConfigError(
+            f"{file}: limits.max_nodes ({limits.max_nodes}) is below min_nodes ({limits.min_nodes}).",
+            "No fleet can meet both: raise the one or lower the other.",
+        )
     initial = environment.initial_fleet
     _check_some_fleet_fits(environment, prices)
     if initial.size == 0:
@@ -224,12 +232,16 @@ def check_limits(environment: Environment, prices: Mapping[str, float]) -> None:
     if limits.max_usd_per_hour is not None and initial.usd_per_hour(prices) > limits.max_usd_per_hour:
         raise ConfigError(
             f"{file}: fleet.initial costs {initial.usd_per_hour(prices):.4f} $/hour, above limits.max_usd_per_hour "
-            f"({limits.max_usd_per_hour}).", "Start on a smaller or cheaper fleet, or raise the limit.")
+            f"({limits.max_usd_per_hour}).",
+            "Start on a smaller or cheaper fleet, or raise the limit.",
+        )
     for flavor, count in initial.present.items():
         most = limits.max_nodes_per_flavor.get(flavor)
         if most is not None and count > most:
-            raise ConfigError(f"{file}: fleet.initial.{flavor} is {count}, above limits.max_nodes_per_flavor ({most}).",
-                              "Lower the one or raise the other.")
+            raise ConfigError(
+                f"{file}: fleet.initial.{flavor} is {count}, above limits.max_nodes_per_flavor ({most}).",
+                "Lower the one or raise the other.",
+            )
 
 
 def _check_some_fleet_fits(environment: Environment, prices: Mapping[str, float]) -> None:
@@ -245,12 +257,14 @@ def _check_some_fleet_fits(environment: Environment, prices: Mapping[str, float]
         raise ConfigError(
             f"{file}: the limits admit no fleet: the flavors that may be used give at most "
             f"{limits.min_nodes - left} nodes, and limits.min_nodes is {limits.min_nodes}.",
-            "Raise limits.max_nodes_per_flavor, lower limits.min_nodes, or exclude fewer flavors.")
+            "Raise limits.max_nodes_per_flavor, lower limits.min_nodes, or exclude fewer flavors.",
+        )
     if limits.max_usd_per_hour is not None and cheapest > limits.max_usd_per_hour:
         raise ConfigError(
             f"{file}: the limits admit no fleet: {limits.min_nodes} nodes cost at least {cheapest:.4f} $/hour, and "
             f"limits.max_usd_per_hour is {limits.max_usd_per_hour}.",
-            "Raise limits.max_usd_per_hour or lower limits.min_nodes.")
+            "Raise limits.max_usd_per_hour or lower limits.min_nodes.",
+        )
 
 
 def _key(location: tuple[int | str, ...]) -> str:

@@ -61,8 +61,15 @@ class Optimizer:
     """One run of the main job, from wherever its journal says it is."""
 
     def __init__(
-        self, environment: Environment, prices: Mapping[str, Price], cluster: LiveCluster, journal: Journal,
-        clock: Clock, reporter: Reporter, decider: Decider, bring_up: Callable[[], None],
+        self,
+        environment: Environment,
+        prices: Mapping[str, Price],
+        cluster: LiveCluster,
+        journal: Journal,
+        clock: Clock,
+        reporter: Reporter,
+        decider: Decider,
+        bring_up: Callable[[], None],
         approval: Approval = at_once,
     ) -> None:
         self._environment, self._prices, self._cluster = environment, prices, cluster
@@ -86,7 +93,8 @@ class Optimizer:
         if report["status"] != "finished":
             raise TrainingFailedError(
                 f"The training failed: {report['status_reason'] or 'no reason was given'}.",
-                f"Its logs are in {self._journal.directory}/results; the workers were given back, the head runs on.")
+                f"Its logs are in {self._journal.directory}/results; the workers were given back, the head runs on.",
+            )
         return report
 
     def _start(self) -> None:
@@ -129,7 +137,8 @@ class Optimizer:
             raise CapacityFileError(
                 f"{self._cluster.capacity.path} asks for {fleet}, which is no step of the unfinished move from "
                 f"{move.source} to {move.target}: someone else has changed it.",
-                "Set it to one of these two fleets and start `centavo optimize` again.")
+                "Set it to one of these two fleets and start `centavo optimize` again.",
+            )
 
     def _pass(self) -> None:
         """Observes, and then does one thing: goes on with a move, mends the membership, or decides."""
@@ -193,9 +202,13 @@ class Optimizer:
         self._journal.save_move(move)
         timeouts = self._settings.timeouts
         runner = MoveRunner(
-            self._cluster, self._clock,
+            self._cluster,
+            self._clock,
             MoveLimits(timeouts.boot_s, timeouts.configure_s, timeouts.join_s, timeouts.drain_s, self._settings.poll_s),
-            save=self._journal.save_move, tell=self._tell, unavailable=self._remember_unavailable)
+            save=self._journal.save_move,
+            tell=self._tell,
+            unavailable=self._remember_unavailable,
+        )
         ended = runner.run(move)
         self._journal.save_move(with_pauses(ended, self._journal.observations(since=ended.at)))
 
@@ -214,9 +227,14 @@ class Optimizer:
         """A move that was under way has nothing left to do: the fleet goes as a whole."""
         move = self._journal.move_under_way()
         if move is not None:
-            self._journal.save_move(replace(
-                move, phase=MovePhase.ROLLED_BACK, ended_at=self._clock.now(),
-                outcome_reason=move.outcome_reason or "the training ended before the move was done"))
+            self._journal.save_move(
+                replace(
+                    move,
+                    phase=MovePhase.ROLLED_BACK,
+                    ended_at=self._clock.now(),
+                    outcome_reason=move.outcome_reason or "the training ended before the move was done",
+                )
+            )
 
     def _try_to_fetch(self) -> CentavoError | None:
         """Fetches; a failure waits until the costly workers are gone, for the results stay on the head."""
@@ -260,13 +278,20 @@ class Optimizer:
 
 
 def decide_on(
-    observation: Observation, journal: Journal, prices: Mapping[str, Price], limits: Limits, decide: Decider,
+    observation: Observation,
+    journal: Journal,
+    prices: Mapping[str, Price],
+    limits: Limits,
+    decide: Decider,
 ) -> Decision:
     """What to do now, on the present observation and on what the journal remembers."""
     earlier = journal.observations(last=HISTORY_LENGTH)
     history = History(
-        observations=earlier, moves=journal.moves(), spent_usd=journal.spent_usd(),
-        unavailable={f: until for f, (until, _) in journal.unavailable(observation.at).items()})
+        observations=earlier,
+        moves=journal.moves(),
+        spent_usd=journal.spent_usd(),
+        unavailable={f: until for f, (until, _) in journal.unavailable(observation.at).items()},
+    )
     present = () if earlier and earlier[-1].at >= observation.at else (observation,)
     progress = read_progress(observation, journal.info().started_at)
     return decide((*earlier, *present), prices, limits, progress, history)
@@ -275,5 +300,6 @@ def decide_on(
 def with_pauses(move: Move, observations: Sequence[Observation]) -> Move:
     """The move with the pauses and lost steps of the joins and leaves that its observations tell of."""
     changes = membership_changes(observations, move.at)
-    return replace(move, pause_s=sum(change.pause_s for change in changes),
-                   steps_lost=sum(change.steps_lost for change in changes))
+    return replace(
+        move, pause_s=sum(change.pause_s for change in changes), steps_lost=sum(change.steps_lost for change in changes)
+    )

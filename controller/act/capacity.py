@@ -73,7 +73,8 @@ class CapacityFile:
         if _digest(self._content()) != self._digest:
             raise CapacityFileError(
                 f"{self.path} was changed by someone else since Centavo last read it; it was left as it is.",
-                "Is the change wanted? Run `centavo apply` and start `centavo optimize` again. Else restore the file.")
+                "Is the change wanted? Run `centavo apply` and start `centavo optimize` again. Else restore the file.",
+            )
 
     def _content(self) -> bytes | None:
         try:
@@ -102,14 +103,15 @@ def format_capacity(fleet: Fleet) -> bytes:
 
 def parse_capacity(content: bytes, path: Path) -> Fleet:
     """The fleet in a capacity file's content. Raises CapacityFileError saying what is wrong with it."""
-    repair = "Restore it from version control, or write {\"capacity\": {\"FLAVOR\": NODES, ...}}."
+    repair = 'Restore it from version control, or write {"capacity": {"FLAVOR": NODES, ...}}.'
     try:
         document = json.loads(content)
     except ValueError as error:
         raise CapacityFileError(f"{path} is corrupt: it is not JSON ({error}).", repair) from error
     if not isinstance(document, dict) or set(document) != {"capacity"} or not isinstance(document["capacity"], dict):
-        raise CapacityFileError(f"{path} is corrupt: it must hold one object called \"capacity\" and nothing else.",
-                                repair)
+        raise CapacityFileError(
+            f'{path} is corrupt: it must hold one object called "capacity" and nothing else.', repair
+        )
     try:
         fleet = Fleet(document["capacity"])
     except ValueError as error:
@@ -123,16 +125,21 @@ def check_capacity(fleet: Fleet, path: Path, most: Mapping[str, int] | None = No
     their maximum), or of a flavor that `most` does not know."""
     for flavor, count in fleet.items():
         if count > ABSURD_CAPACITY:
-            raise CapacityFileError(f"{path}: {count} nodes of {flavor} are absurd (more than {ABSURD_CAPACITY}).",
-                                    "Ask for fewer.")
+            raise CapacityFileError(
+                f"{path}: {count} nodes of {flavor} are absurd (more than {ABSURD_CAPACITY}).", "Ask for fewer."
+            )
         if most is None:
             continue
         if flavor not in most:
-            raise CapacityFileError(f"{path}: the flavor {flavor} is not one that Terraform declares.",
-                                    f"Known are {', '.join(sorted(most))}; add it to the environment's flavors first.")
+            raise CapacityFileError(
+                f"{path}: the flavor {flavor} is not one that Terraform declares.",
+                f"Known are {', '.join(sorted(most))}; add it to the environment's flavors first.",
+            )
         if count > most[flavor]:
-            raise CapacityFileError(f"{path}: {count} nodes of {flavor} are more than its {most[flavor]}.",
-                                    "Ask for fewer, or raise max_nodes of the flavor in the environment.")
+            raise CapacityFileError(
+                f"{path}: {count} nodes of {flavor} are more than its {most[flavor]}.",
+                "Ask for fewer, or raise max_nodes of the flavor in the environment.",
+            )
 
 
 def _digest(content: bytes | None) -> str | None:

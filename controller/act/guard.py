@@ -16,9 +16,14 @@ from controller.plan import GROUP_TYPE, Action, PlanChange, parse_changes
 
 OWNED_ATTRIBUTE = "desired_capacity"
 WORDS = {
-    Action.DESTROY: "destroyed", Action.REPLACE: "destroyed and created", Action.FORGET: "forgotten",
-    Action.UPDATE: "changed", Action.CREATE: "created", Action.READ: "read",
-    Action.NONE: "imported or moved in the state", Action.UNKNOWN: "changed in an unknown way",
+    Action.DESTROY: "destroyed",
+    Action.REPLACE: "destroyed and created",
+    Action.FORGET: "forgotten",
+    Action.UPDATE: "changed",
+    Action.CREATE: "created",
+    Action.READ: "read",
+    Action.NONE: "imported or moved in the state",
+    Action.UNKNOWN: "changed in an unknown way",
 }
 
 
@@ -51,7 +56,8 @@ def check(document: Mapping[str, Any], allowance: Allowance) -> None:
         raise GuardError(
             "The plan would do more than change capacities, so it was not applied:\n"
             + "\n".join(f"  {line}" for line in found),
-            "Look at `centavo plan`; a person applies such changes with `centavo apply`, then the controller goes on.")
+            "Look at `centavo plan`; a person applies such changes with `centavo apply`, then the controller goes on.",
+        )
 
 
 def _change_violations(change: PlanChange, allowance: Allowance) -> list[str]:

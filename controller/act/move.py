@@ -83,8 +83,13 @@ class MoveRunner:
     """
 
     def __init__(
-        self, cluster: Cluster, clock: Clock, limits: MoveLimits, *,
-        save: Callable[[Move], None], tell: Callable[[Move, str], None],
+        self,
+        cluster: Cluster,
+        clock: Clock,
+        limits: MoveLimits,
+        *,
+        save: Callable[[Move], None],
+        tell: Callable[[Move, str], None],
         unavailable: Callable[[Collection[str], str], None],
     ) -> None:
         self._cluster, self._clock, self._limits = cluster, clock, limits
@@ -105,8 +110,10 @@ class MoveRunner:
             return self._roll_back(move)
         try:
             return {
-                MovePhase.PROPOSED: self._propose, MovePhase.GROWING: self._grow,
-                MovePhase.JOINING: self._join, MovePhase.SHRINKING: self._shrink,
+                MovePhase.PROPOSED: self._propose,
+                MovePhase.GROWING: self._grow,
+                MovePhase.JOINING: self._join,
+                MovePhase.SHRINKING: self._shrink,
             }[move.phase](move)
         except (StoppedError, MoveStuckError):
             raise
@@ -138,11 +145,13 @@ class MoveRunner:
                 return [i for i in workers if i.instance_id not in members]
             failures = self._cluster.launch_failures(grown_flavors, move.at)
             if failures:
-                raise CapacityUnavailableError("EC2 could not launch " + "; ".join(
-                    f"{flavor}: {reason}" for flavor, reason in sorted(failures.items())), tuple(sorted(failures)))
+                raise CapacityUnavailableError(
+                    "EC2 could not launch "
+                    + "; ".join(f"{flavor}: {reason}" for flavor, reason in sorted(failures.items())),
+                    tuple(sorted(failures)),
+                )
             if self._clock.now() >= deadline:
-                raise NodesError(f"Not running after {self._limits.boot_s:.0f} s: {Fleet(missing)}.",
-                                 tuple(missing))
+                raise NodesError(f"Not running after {self._limits.boot_s:.0f} s: {Fleet(missing)}.", tuple(missing))
             self._look()
 
     def _wait_until_answering(self, instances: Sequence[Instance]) -> None:
@@ -152,7 +161,8 @@ class MoveRunner:
                 raise NodesError(
                     f"No answer over SSH after {self._limits.boot_s:.0f} s: "
                     + "; ".join(f"{node}: {said}" for node, said in sorted(silent.items())),
-                    _flavors(instances, silent))
+                    _flavors(instances, silent),
+                )
             self._look()
 
     def _join(self, move: Move) -> Move:
@@ -188,7 +198,8 @@ class MoveRunner:
             if self._clock.now() >= deadline:
                 raise MoveStuckError(
                     f"EC2 has not ended {', '.join(i.instance_id for i in leaving)} after {self._limits.boot_s:.0f} s.",
-                    "Nothing is lost but their price. The controller goes on trying.")
+                    "Nothing is lost but their price. The controller goes on trying.",
+                )
             self._cluster.lift_protection(leaving)
             self._look()
 
@@ -242,7 +253,9 @@ class MoveRunner:
             if self._clock.now() >= since + limit_s:
                 raise NodesError(
                     f"{len(waiting)} of {len(nodes)} nodes did not {purpose} within {limit_s:.0f} s: "
-                    + ", ".join(f"{i.instance_id} ({i.flavor})" for i in waiting), _flavors(waiting))
+                    + ", ".join(f"{i.instance_id} ({i.flavor})" for i in waiting),
+                    _flavors(waiting),
+                )
             self._clock.sleep(self._limits.poll_s)
 
     def _look(self, *, wait: bool = True) -> Observation:
@@ -289,8 +302,10 @@ class MoveRunner:
 
     def _stuck(self, move: Move, error: CentavoError) -> NoReturn:
         doing = "rolled back" if move.outcome_reason else "finished"
-        raise MoveStuckError(f"The move to {move.target} can't be {doing} for now: {error.what}",
-                             "Nothing was removed that trains; the controller tries again in its next pass.") from error
+        raise MoveStuckError(
+            f"The move to {move.target} can't be {doing} for now: {error.what}",
+            "Nothing was removed that trains; the controller tries again in its next pass.",
+        ) from error
 
 
 def choose_drain(move: Move, workers: Sequence[Instance], facts: Sequence[Fact]) -> tuple[str, ...]:
@@ -312,8 +327,9 @@ def _trains(fact: Fact | None, size: int) -> bool:
 
 def _refuse_failed(node: Instance, fact: Fact | None) -> None:
     if fact is not None and fact.state is TrainingState.FAILED:
-        raise NodesError(f"{node.instance_id} ({node.flavor}) failed: {fact.reason or 'no reason given'}",
-                         (node.flavor,))
+        raise NodesError(
+            f"{node.instance_id} ({node.flavor}) failed: {fact.reason or 'no reason given'}", (node.flavor,)
+        )
 
 
 def _missing(union: Fleet, workers: Sequence[Instance] | None) -> dict[str, int]:

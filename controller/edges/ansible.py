@@ -54,32 +54,51 @@ class Ansible:
         self._runs = len(list(artifacts.glob("artifacts/*"))) if artifacts.exists() else 0
 
     def read_local_facts(
-        self, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any],
+        self,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
     ) -> Outcome:
         """Runs facts.yml; hosts that don't answer are in the outcome, not raised. Leaves no trace per run."""
         outcome, _ = self._run("facts.yml", access, instances, variables, ident=FACTS_IDENT)
         return outcome
 
     def play(
-        self, playbook: str, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any],
-        limit: Sequence[str] | None = None, timeout_s: float | None = None,
+        self,
+        playbook: str,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
     ) -> Outcome:
         """Runs a playbook over the inventory, or over `limit` (instance ids) of it, for at most `timeout_s`. Raises
         AnsibleError when any host failed, with the reason per host, and StoppedError when a person stopped it."""
         self._runs += 1
         ident = f"{self._runs:04}-{playbook.removesuffix('.yml')}"
-        outcome, status = self._run(playbook, access, instances, variables, ident=ident, limit=limit,
-                                    timeout_s=timeout_s)
+        outcome, status = self._run(
+            playbook, access, instances, variables, ident=ident, limit=limit, timeout_s=timeout_s
+        )
         if outcome.failures or status != "successful":
             log = self._artifacts / "artifacts" / ident / "stdout"
             said = "\n".join(f"  {host}: {reason}" for host, reason in sorted(outcome.failures.items()))
-            raise AnsibleError(f"The playbook {playbook} ended as {status!r}:\n{said or '  ' + _tail(log)}",
-                               f"Its whole output is in {log}", hosts=outcome.failures)
+            raise AnsibleError(
+                f"The playbook {playbook} ended as {status!r}:\n{said or '  ' + _tail(log)}",
+                f"Its whole output is in {log}",
+                hosts=outcome.failures,
+            )
         return outcome
 
     def _run(
-        self, playbook: str, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any],
-        *, ident: str, limit: Sequence[str] | None = None, timeout_s: float | None = None,
+        self,
+        playbook: str,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
+        *,
+        ident: str,
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
     ) -> tuple[Outcome, str]:
         outcome = Outcome()
         keep_events = ident != FACTS_IDENT
@@ -90,12 +109,19 @@ class Ansible:
 
         self._artifacts.mkdir(parents=True, exist_ok=True)
         runner = ansible_runner.run(
-            private_data_dir=str(self._artifacts), project_dir=str(self._directory),
-            playbook=str(Path("playbooks") / playbook), inventory=inventory(access, instances),
-            extravars=dict(variables), limit=":".join(limit) if limit else None, ident=ident, quiet=True,
-            settings={"job_timeout": int(timeout_s)} if timeout_s else {}, event_handler=handle,
+            private_data_dir=str(self._artifacts),
+            project_dir=str(self._directory),
+            playbook=str(Path("playbooks") / playbook),
+            inventory=inventory(access, instances),
+            extravars=dict(variables),
+            limit=":".join(limit) if limit else None,
+            ident=ident,
+            quiet=True,
+            settings={"job_timeout": int(timeout_s)} if timeout_s else {},
+            event_handler=handle,
             cancel_callback=self._is_stopping,
-            envvars=self._environment())
+            envvars=self._environment(),
+        )
         if runner.status == "canceled" or (runner.status != "successful" and self._is_stopping()):
             raise StoppedError(f"Stopped during the playbook {playbook}.")
         return outcome, str(runner.status)
@@ -107,17 +133,22 @@ class Ansible:
 
 def inventory(access: SshAccess, instances: Sequence[Instance]) -> dict[str, Any]:
     """An inventory in Ansible's own form: groups head and workers, hosts called by their instance ids."""
+
     def group(role: str) -> dict[str, Any]:
         return {"hosts": {i.instance_id: _host(access, i) for i in instances if i.role == role}}
+
     return {"all": {"children": {"head": group("head"), "workers": group("worker")}}}
 
 
 def _host(access: SshAccess, instance: Instance) -> dict[str, Any]:
     return {
-        "ansible_host": access.address(instance), "ansible_port": access.port, "ansible_user": access.user,
+        "ansible_host": access.address(instance),
+        "ansible_port": access.port,
+        "ansible_user": access.user,
         "ansible_ssh_private_key_file": str(access.identity_file),
         "ansible_ssh_common_args": shlex.join(access.options(instance)),
-        "instance_id": instance.instance_id, "flavor": instance.flavor,
+        "instance_id": instance.instance_id,
+        "flavor": instance.flavor,
     }
 
 

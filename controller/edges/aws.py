@@ -32,24 +32,36 @@ class Aws:
 
     def instances(self, cluster: str) -> tuple[Instance, ...]:
         """The cluster's instances that are pending or running, head included, in order of launch."""
+
         def call() -> list[Instance]:
-            pages = self._ec2.get_paginator("describe_instances").paginate(Filters=[
-                {"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster]},
-                {"Name": "instance-state-name", "Values": LIVING_STATES}])
-            return [_instance(raw) for page in pages for reservation in page["Reservations"]
-                    for raw in reservation["Instances"]]
+            pages = self._ec2.get_paginator("describe_instances").paginate(
+                Filters=[
+                    {"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster]},
+                    {"Name": "instance-state-name", "Values": LIVING_STATES},
+                ]
+            )
+            return [
+                _instance(raw)
+                for page in pages
+                for reservation in page["Reservations"]
+                for raw in reservation["Instances"]
+            ]
+
         found = _speak("list the cluster's instances", call)
         return tuple(sorted(found, key=lambda i: (i.launched_at or 0.0, i.instance_id)))
 
     def failures(self, group: str, since: float) -> tuple[str, ...]:
         """Why the group could not launch instances since a time (seconds since the epoch), newest first."""
+
         def call() -> list[dict[str, Any]]:
             answer = self._groups.describe_scaling_activities(AutoScalingGroupName=group, MaxRecords=20)
             return list(answer["Activities"])
+
         return tuple(
             str(activity.get("StatusMessage") or activity.get("Cause") or activity["StatusCode"])
             for activity in _speak(f"read what {group} did", call)
-            if activity["StatusCode"] in ("Failed", "Cancelled") and _seconds(activity["StartTime"]) >= since)
+            if activity["StatusCode"] in ("Failed", "Cancelled") and _seconds(activity["StartTime"]) >= since
+        )
 
     def desired(self, groups: Iterable[str]) -> dict[str, int]:
         """The desired capacity of each Auto Scaling group that exists."""
@@ -58,38 +70,55 @@ class Aws:
         def call() -> list[dict[str, Any]]:
             pages = self._groups.get_paginator("describe_auto_scaling_groups").paginate(AutoScalingGroupNames=names)
             return [group for page in pages for group in page["AutoScalingGroups"]]
-        return {group["AutoScalingGroupName"]: int(group["DesiredCapacity"])
-                for group in _speak("read the Auto Scaling groups", call)}
+
+        return {
+            group["AutoScalingGroupName"]: int(group["DesiredCapacity"])
+            for group in _speak("read the Auto Scaling groups", call)
+        }
 
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         """Protects instances of a group from scale-in, or lifts the protection; those that left it are skipped."""
+
         def members() -> set[str]:
             answer = self._groups.describe_auto_scaling_groups(AutoScalingGroupNames=[group])
             return {instance["InstanceId"] for found in answer["AutoScalingGroups"] for instance in found["Instances"]}
+
         present = _speak(f"read {group}", members)
         ids = [instance_id for instance_id in instance_ids if instance_id in present]
         for start in range(0, len(ids), PROTECTION_BATCH):
-            batch = ids[start:start + PROTECTION_BATCH]
-            _speak(f"change the scale-in protection of {', '.join(batch)}", partial(
-                self._groups.set_instance_protection, AutoScalingGroupName=group, InstanceIds=batch,
-                ProtectedFromScaleIn=protected))
+            batch = ids[start : start + PROTECTION_BATCH]
+            _speak(
+                f"change the scale-in protection of {', '.join(batch)}",
+                partial(
+                    self._groups.set_instance_protection,
+                    AutoScalingGroupName=group,
+                    InstanceIds=batch,
+                    ProtectedFromScaleIn=protected,
+                ),
+            )
 
 
 def _speak(purpose: str, call: Callable[[], Result]) -> Result:
     try:
         return call()
     except (ClientError, BotoCoreError) as error:
-        raise AwsError(f"AWS did not {purpose}: {error}",
-                       "Are the credentials valid and the endpoint up? (On local: `python -m localcloud status`.)",
-                       ) from error
+        raise AwsError(
+            f"AWS did not {purpose}: {error}",
+            "Are the credentials valid and the endpoint up? (On local: `python -m localcloud status`.)",
+        ) from error
 
 
 def _instance(raw: dict[str, Any]) -> Instance:
     tags = {tag["Key"]: tag["Value"] for tag in raw.get("Tags", [])}
     return Instance(
-        instance_id=raw["InstanceId"], flavor=tags.get(FLAVOR_TAG) or raw["InstanceType"],
-        role=tags.get(ROLE_TAG, "worker"), state=raw["State"]["Name"], private_ip=raw.get("PrivateIpAddress"),
-        public_ip=raw.get("PublicIpAddress"), launched_at=_seconds(raw["LaunchTime"]))
+        instance_id=raw["InstanceId"],
+        flavor=tags.get(FLAVOR_TAG) or raw["InstanceType"],
+        role=tags.get(ROLE_TAG, "worker"),
+        state=raw["State"]["Name"],
+        private_ip=raw.get("PrivateIpAddress"),
+        public_ip=raw.get("PublicIpAddress"),
+        launched_at=_seconds(raw["LaunchTime"]),
+    )
 
 
 def _seconds(moment: datetime) -> float:

@@ -41,18 +41,42 @@ class SshAccess:
         """Options of ssh(1) for one node. Host keys are kept under instance ids, for addresses come again."""
         options = self._own_options(instance)
         if self.jump_through_head and instance.role != "head":
-            jump = ["ssh", *self._own_options(self.head), "-i", str(self.identity_file), "-p", str(self.port),
-                    "-W", "%h:%p", f"{self.user}@{self.address(self.head)}"]
+            jump = [
+                "ssh",
+                *self._own_options(self.head),
+                "-i",
+                str(self.identity_file),
+                "-p",
+                str(self.port),
+                "-W",
+                "%h:%p",
+                f"{self.user}@{self.address(self.head)}",
+            ]
             options += ["-o", f"ProxyCommand={shlex.join(jump)}"]
         return options
 
     def _own_options(self, instance: Instance) -> list[str]:
         return [
-            "-o", f"HostKeyAlias={instance.instance_id}", "-o", f"UserKnownHostsFile={self.known_hosts_file}",
-            "-o", "StrictHostKeyChecking=accept-new", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes",
-            "-o", f"ConnectTimeout={CONNECT_TIMEOUT_S}", "-o", "LogLevel=ERROR",
-            "-o", "ControlMaster=auto", "-o", "ControlPersist=60s",
-            "-o", f"ControlPath={control_directory(self.known_hosts_file)}/{instance.instance_id}",
+            "-o",
+            f"HostKeyAlias={instance.instance_id}",
+            "-o",
+            f"UserKnownHostsFile={self.known_hosts_file}",
+            "-o",
+            "StrictHostKeyChecking=accept-new",
+            "-o",
+            "IdentitiesOnly=yes",
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            f"ConnectTimeout={CONNECT_TIMEOUT_S}",
+            "-o",
+            "LogLevel=ERROR",
+            "-o",
+            "ControlMaster=auto",
+            "-o",
+            "ControlPersist=60s",
+            "-o",
+            f"ControlPath={control_directory(self.known_hosts_file)}/{instance.instance_id}",
         ]
 
 
@@ -71,11 +95,23 @@ def answering(access: SshAccess, instances: Iterable[Instance]) -> dict[str, str
 
 
 def _try(access: SshAccess, instance: Instance) -> subprocess.Popen[str]:
-    command = ["ssh", *access.options(instance), "-o", "ControlMaster=no", "-o", "ControlPath=none",
-               "-i", str(access.identity_file), "-p", str(access.port),
-               f"{access.user}@{access.address(instance)}", "true"]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                            text=True)
+    command = [
+        "ssh",
+        *access.options(instance),
+        "-o",
+        "ControlMaster=no",
+        "-o",
+        "ControlPath=none",
+        "-i",
+        str(access.identity_file),
+        "-p",
+        str(access.port),
+        f"{access.user}@{access.address(instance)}",
+        "true",
+    ]
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
 
 def _outcome(process: subprocess.Popen[str]) -> str | None:
@@ -102,10 +138,12 @@ def ensure_key_pair(identity_file: Path) -> str:
 
 def _keygen(arguments: list[str]) -> str:
     try:
-        return subprocess.run(["ssh-keygen", "-q", *arguments], check=True, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL).stdout
+        return subprocess.run(
+            ["ssh-keygen", "-q", *arguments], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        ).stdout
     except FileNotFoundError as error:
         raise CentavoError("The command ssh-keygen was not found.", "Install OpenSSH's client.") from error
     except subprocess.CalledProcessError as error:
-        raise CentavoError(f"ssh-keygen failed: {error.stderr.strip()}",
-                           "Mend or remove the file that ssh.identity_file names.") from error
+        raise CentavoError(
+            f"ssh-keygen failed: {error.stderr.strip()}", "Mend or remove the file that ssh.identity_file names."
+        ) from error

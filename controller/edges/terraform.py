@@ -67,7 +67,10 @@ class Terraform:
     """Terraform in one environment's directory. Raises TerraformError with the command's own words."""
 
     def __init__(
-        self, directory: Path, log_file: Path, init_script: Sequence[str],
+        self,
+        directory: Path,
+        log_file: Path,
+        init_script: Sequence[str],
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._directory = directory
@@ -81,19 +84,27 @@ class Terraform:
         try:
             done = subprocess.run(self._init_script, capture_output=True, text=True, check=False)
         except OSError as error:
-            raise TerraformError(f"{self._init_script[0]} can't be run: {error.strerror}.",
-                                 "Is this a complete checkout? `make setup` says what is missing.") from error
+            raise TerraformError(
+                f"{self._init_script[0]} can't be run: {error.strerror}.",
+                "Is this a complete checkout? `make setup` says what is missing.",
+            ) from error
         self._log("init", done.stdout + done.stderr)
         if done.returncode:
-            raise self._error("init", done.stdout, done.stderr, "Is Terraform installed, and its registry or a mirror "
-                              "of the aws provider within reach? `make setup` says.")
+            raise self._error(
+                "init",
+                done.stdout,
+                done.stderr,
+                "Is Terraform installed, and its registry or a mirror "
+                "of the aws provider within reach? `make setup` says.",
+            )
 
     def plan(self, file: Path, *, destroy: bool = False, read: bool = True) -> Plan:
         """Plans into `file` and reads the plan back as JSON, unless nobody will look at that (`read`)."""
         file.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"destroy": IsFlagged} if destroy else {}
-        code, out, err = self._run("plan", out=str(file), detailed_exitcode=IsFlagged, input=False,
-                                   lock_timeout=LOCK_TIMEOUT, **options)
+        code, out, err = self._run(
+            "plan", out=str(file), detailed_exitcode=IsFlagged, input=False, lock_timeout=LOCK_TIMEOUT, **options
+        )
         if code not in (NO_CHANGE, CHANGES):
             raise self._error("plan", out, err, "Nothing was changed. Mend what it names and try again.")
         return Plan(file, code == CHANGES, self.show(file) if read and code == CHANGES else {})
@@ -110,8 +121,12 @@ class Terraform:
         """Applies exactly this plan file."""
         code, out, err = self._run("apply", str(file), input=False, lock_timeout=LOCK_TIMEOUT)
         if code:
-            raise self._error("apply", out, err, "What it had changed by then stays and is in its state; "
-                              "`centavo plan` shows what is missing.")
+            raise self._error(
+                "apply",
+                out,
+                err,
+                "What it had changed by then stays and is in its state; `centavo plan` shows what is missing.",
+            )
 
     def state_id(self) -> tuple[str, int]:
         """Lineage and serial of the state as it is now: they tell whether anything was applied since. An environment
@@ -133,8 +148,10 @@ class Terraform:
         try:
             code, out, err = self._command.cmd(command, *arguments, no_color=IsFlagged, **options)
         except FileNotFoundError as error:
-            raise TerraformError("The command terraform was not found.",
-                                 "Install Terraform 1.6 or later, and see that it is on the PATH.") from error
+            raise TerraformError(
+                "The command terraform was not found.",
+                "Install Terraform 1.6 or later, and see that it is on the PATH.",
+            ) from error
         self._log(command, out + err)
         if code == FAILED and self._is_stopping():
             raise StoppedError(f"Stopped during terraform {command}.")
@@ -148,8 +165,9 @@ class Terraform:
 
     def _error(self, command: str, out: str, err: str, next_step: str) -> TerraformError:
         said = (err or out).strip()
-        return TerraformError(f"terraform {command} failed in {self._directory}:\n{said}",
-                              f"{next_step} Log: {self._log_file}")
+        return TerraformError(
+            f"terraform {command} failed in {self._directory}:\n{said}", f"{next_step} Log: {self._log_file}"
+        )
 
 
 def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
@@ -160,16 +178,26 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
         values = {name: output["value"] for name, output in document.items()}
         head = values["head"]
         return Outputs(
-            cluster=values["cluster"], region=values["region"], bucket=values["bucket"],
-            head=HeadOutput(head["instance_id"], head["private_ip"], head.get("public_ip") or None,
-                            head["instance_type"]),
-            flavors={name: FlavorOutput(
-                autoscaling_group=flavor["autoscaling_group"], market=flavor["market"],
-                max_nodes=int(flavor["max_nodes"]), vcpus=flavor.get("vcpus"),
-                memory_bytes=flavor.get("memory_bytes"),
-            ) for name, flavor in values["flavors"].items()},
+            cluster=values["cluster"],
+            region=values["region"],
+            bucket=values["bucket"],
+            head=HeadOutput(
+                head["instance_id"], head["private_ip"], head.get("public_ip") or None, head["instance_type"]
+            ),
+            flavors={
+                name: FlavorOutput(
+                    autoscaling_group=flavor["autoscaling_group"],
+                    market=flavor["market"],
+                    max_nodes=int(flavor["max_nodes"]),
+                    vcpus=flavor.get("vcpus"),
+                    memory_bytes=flavor.get("memory_bytes"),
+                )
+                for name, flavor in values["flavors"].items()
+            },
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise TerraformError(f"Terraform's outputs are not what Centavo needs: {error!r}.",
-                             "The environment's outputs.tf must give cluster, region, bucket, head and flavors; "
-                             "then run `centavo apply`.") from error
+        raise TerraformError(
+            f"Terraform's outputs are not what Centavo needs: {error!r}.",
+            "The environment's outputs.tf must give cluster, region, bucket, head and flavors; "
+            "then run `centavo apply`.",
+        ) from error

@@ -32,7 +32,11 @@ class LocalFacts:
 
 
 def read_facts(
-    instances: tuple[Instance, ...], local: LocalFacts, *, now: float, max_age_s: float,
+    instances: tuple[Instance, ...],
+    local: LocalFacts,
+    *,
+    now: float,
+    max_age_s: float,
 ) -> tuple[tuple[Fact, ...], tuple[UnknownNode, ...]]:
     """The trustworthy facts of these instances, and the instances of which nothing is known, with the reason."""
     facts: list[Fact] = []
@@ -73,15 +77,26 @@ def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
     if age_s < -CLOCK_TOLERANCE_S:
         raise FactError(f"from the future: its clock is {-age_s:.0f} s ahead; check the node's time service")
     return Fact(
-        instance_id=_text(raw, "instance_id"), flavor=_text(raw, "flavor"),
-        rank=_optional_count(raw, "rank"), world_size=_optional_count(raw, "world_size"), state=state,
-        step=_count(raw, "step"), iteration_time_s=_optional_positive(raw, "iteration_time_s"),
-        compute_time_s=_optional_positive(raw, "compute_time_s"), samples=_optional_number(raw, "samples"),
-        tokens=_optional_number(raw, "tokens"), window=_count(raw, "window"), updated_at=updated_at,
-        peak_memory_bytes=_optional_count(raw, "peak_memory_bytes"), reason=_optional_text(raw, "reason"),
-        total_steps=_optional_count(raw, "total_steps"), total_tokens=_optional_count(raw, "total_tokens"),
-        loss=_optional_loss(raw), share=_optional_number(raw, "share"),
-        emulated_speed=_optional_positive(raw, "emulated_speed"), last_change=_change(raw.get("last_change")),
+        instance_id=_text(raw, "instance_id"),
+        flavor=_text(raw, "flavor"),
+        rank=_optional_count(raw, "rank"),
+        world_size=_optional_count(raw, "world_size"),
+        state=state,
+        step=_count(raw, "step"),
+        iteration_time_s=_optional_positive(raw, "iteration_time_s"),
+        compute_time_s=_optional_positive(raw, "compute_time_s"),
+        samples=_optional_number(raw, "samples"),
+        tokens=_optional_number(raw, "tokens"),
+        window=_count(raw, "window"),
+        updated_at=updated_at,
+        peak_memory_bytes=_optional_count(raw, "peak_memory_bytes"),
+        reason=_optional_text(raw, "reason"),
+        total_steps=_optional_count(raw, "total_steps"),
+        total_tokens=_optional_count(raw, "total_tokens"),
+        loss=_optional_loss(raw),
+        share=_optional_number(raw, "share"),
+        emulated_speed=_optional_positive(raw, "emulated_speed"),
+        last_change=_change(raw.get("last_change")),
     )
 
 
@@ -179,6 +194,9 @@ def _change(raw: Any) -> MembershipChange | None:
     if pause_s is None:
         raise FactError("torn: last_change.pause_s is missing")
     return MembershipChange(
-        at=_time(raw, "at"), from_size=_count(raw, "from_size"), to_size=_count(raw, "to_size"),
-        pause_s=pause_s, steps_lost=_count(raw, "steps_lost"),
+        at=_time(raw, "at"),
+        from_size=_count(raw, "from_size"),
+        to_size=_count(raw, "to_size"),
+        pause_s=pause_s,
+        steps_lost=_count(raw, "steps_lost"),
     )

@@ -18,8 +18,10 @@ def read_prices(file: Path) -> dict[str, Price]:
     if not isinstance(document, dict) or not document:
         raise ConfigError(f"{file} holds no prices.", "Write one flavor per line, such as `c5.large: 0.085`.")
     at = file.stat().st_mtime
-    return {str(flavor): Price(str(flavor), _usd_per_hour(file, flavor, value), f"file {file.name}", at)
-            for flavor, value in document.items()}
+    return {
+        str(flavor): Price(str(flavor), _usd_per_hour(file, flavor, value), f"file {file.name}", at)
+        for flavor, value in document.items()
+    }
 
 
 def require_prices(prices: dict[str, Price], flavors: Iterable[str], file: Path) -> None:
@@ -28,12 +30,14 @@ def require_prices(prices: dict[str, Price], flavors: Iterable[str], file: Path)
     if missing:
         raise ConfigError(
             f"{file} has no price for {', '.join(missing)}.",
-            f"Add a line such as `{missing[0]}: 0.0464` (US dollars per hour), or take the flavor out of the fleet.")
+            f"Add a line such as `{missing[0]}: 0.0464` (US dollars per hour), or take the flavor out of the fleet.",
+        )
 
 
 def _usd_per_hour(file: Path, flavor: Any, value: Any) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or value <= 0:
-        raise ConfigError(f"{file}: the price of {flavor} is {value!r}.",
-                          "A price is a number of US dollars per hour above zero.")
+        raise ConfigError(
+            f"{file}: the price of {flavor} is {value!r}.", "A price is a number of US dollars per hour above zero."
+        )
     return float(value)

@@ -23,8 +23,13 @@ def read_progress(observation: Observation, started_at: float) -> Progress | Non
     if not knowing:
         return None
     furthest = max(knowing, key=lambda fact: (fact.step, fact.total_tokens or 0))
-    return Progress(step=furthest.step, total_steps=furthest.total_steps or 0, tokens=furthest.total_tokens or 0,
-                    started_at=started_at, at=observation.at)
+    return Progress(
+        step=furthest.step,
+        total_steps=furthest.total_steps or 0,
+        tokens=furthest.total_tokens or 0,
+        started_at=started_at,
+        at=observation.at,
+    )
 
 
 def read_end(head_facts: Mapping[str, Any] | None) -> TrainingEnd | None:

@@ -24,21 +24,60 @@ def table(required: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": required, "required": list(required)}
 
 
-REPORT = table({
-    "run": TEXT, "environment": TEXT, "policy": TEXT,
-    "status": {"enum": ["running", "finished", "failed", "interrupted"]},
-    "fleet": table({"initial": FLEET, "final": FLEET}),
-    "flavors": {"type": "object", "additionalProperties": table({
-        "usd_per_hour": NUMBER, "compute_time_s": MAYBE, "tokens_per_s": MAYBE, "usd_per_million_tokens": MAYBE,
-        "observations": COUNT})},
-    "moves": {"type": "array", "items": table({
-        "at": TIME, "from": FLEET, "to": FLEET, "reason": TEXT, "pause_s": MAYBE, "steps_lost": MAYBE,
-        "outcome": {"enum": ["done", "rolled_back", "refused", "proposed", "growing", "joining", "shrinking"]}})},
-    "training": table({"steps": COUNT, "tokens": COUNT, "final_loss": NUMBER, "bleu": NUMBER, "steps_lost": COUNT,
-                       "restarts": COUNT}),
-    "cost": table({"spent_usd": NUMBER, "usd_per_million_tokens": table({"initial": MAYBE, "final": MAYBE}),
-                   "saved_percent": MAYBE}),
-})
+REPORT = table(
+    {
+        "run": TEXT,
+        "environment": TEXT,
+        "policy": TEXT,
+        "status": {"enum": ["running", "finished", "failed", "interrupted"]},
+        "fleet": table({"initial": FLEET, "final": FLEET}),
+        "flavors": {
+            "type": "object",
+            "additionalProperties": table(
+                {
+                    "usd_per_hour": NUMBER,
+                    "compute_time_s": MAYBE,
+                    "tokens_per_s": MAYBE,
+                    "usd_per_million_tokens": MAYBE,
+                    "observations": COUNT,
+                }
+            ),
+        },
+        "moves": {
+            "type": "array",
+            "items": table(
+                {
+                    "at": TIME,
+                    "from": FLEET,
+                    "to": FLEET,
+                    "reason": TEXT,
+                    "pause_s": MAYBE,
+                    "steps_lost": MAYBE,
+                    "outcome": {
+                        "enum": ["done", "rolled_back", "refused", "proposed", "growing", "joining", "shrinking"]
+                    },
+                }
+            ),
+        },
+        "training": table(
+            {
+                "steps": COUNT,
+                "tokens": COUNT,
+                "final_loss": NUMBER,
+                "bleu": NUMBER,
+                "steps_lost": COUNT,
+                "restarts": COUNT,
+            }
+        ),
+        "cost": table(
+            {
+                "spent_usd": NUMBER,
+                "usd_per_million_tokens": table({"initial": MAYBE, "final": MAYBE}),
+                "saved_percent": MAYBE,
+            }
+        ),
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +104,28 @@ def test_the_capacity_file_is_a_terraform_variables_file_with_every_flavor(finis
 
 def test_the_journal_has_the_tables_that_reports_and_tools_read(finished: Controller) -> None:
     with sqlite3.connect(finished.journal.directory / "journal.sqlite") as database:
-        columns = {table: {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
-                   for table in ("run", "observations", "decisions", "moves", "events", "unavailable")}
+        columns = {
+            table: {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+            for table in ("run", "observations", "decisions", "moves", "events", "unavailable")
+        }
         phases = [row[0] for row in database.execute("SELECT phase FROM moves")]
     assert columns["run"] == {"key", "value"}
     assert {"at", "fleet", "facts", "unknown", "usd_per_hour"} <= columns["observations"]
     assert {"at", "policy", "verdict", "reason", "decision"} <= columns["decisions"]
-    assert {"move_id", "at", "source", "target", "reason", "phase", "grown", "drain", "outcome_reason", "ended_at",
-            "pause_s", "steps_lost"} <= columns["moves"]
+    assert {
+        "move_id",
+        "at",
+        "source",
+        "target",
+        "reason",
+        "phase",
+        "grown",
+        "drain",
+        "outcome_reason",
+        "ended_at",
+        "pause_s",
+        "steps_lost",
+    } <= columns["moves"]
     assert phases == ["done"]
 
 
@@ -84,19 +137,25 @@ def test_a_refused_decision_stands_in_the_journal_with_its_reason(finished: Cont
 
 def test_the_iteration_fact_of_the_design_is_read() -> None:
     fact = parse_fact(
-        json.loads('{"schema": 1, "instance_id": "i-1", "flavor": "c5.xlarge", "rank": 3, "world_size": 6, '
-                   '"state": "training", "step": 1480, "iteration_time_s": 0.412, "compute_time_s": 0.301, '
-                   '"samples": 64, "tokens": 2710, "window": 50, "peak_memory_bytes": 812646400, '
-                   '"updated_at": "2026-11-21T06:00:00Z", "reason": null}'),
-        now=parse_time("2026-11-21T06:00:01Z"), max_age_s=30)
+        json.loads(
+            '{"schema": 1, "instance_id": "i-1", "flavor": "c5.xlarge", "rank": 3, "world_size": 6, '
+            '"state": "training", "step": 1480, "iteration_time_s": 0.412, "compute_time_s": 0.301, '
+            '"samples": 64, "tokens": 2710, "window": 50, "peak_memory_bytes": 812646400, '
+            '"updated_at": "2026-11-21T06:00:00Z", "reason": null}'
+        ),
+        now=parse_time("2026-11-21T06:00:01Z"),
+        max_age_s=30,
+    )
     assert (fact.tokens, fact.compute_time_s, fact.window) == (2710, 0.301, 50)
 
 
 def test_the_environment_variables_of_ansible_are_those_that_the_playbooks_use(finished: Controller) -> None:
     root = Path(__file__).resolve().parents[2]
     text = "".join(file.read_text() for file in (root / "ansible").rglob("*") if file.suffix in (".yml", ".j2"))
-    used = {word.split("}")[0].split()[0].split("|")[0].split(")")[0].split(",")[0].strip("\"'")
-            for word in text.split("centavo.")[1:]}
+    used = {
+        word.split("}")[0].split()[0].split("|")[0].split(")")[0].split(",")[0].strip("\"'")
+        for word in text.split("centavo.")[1:]
+    }
     given = set(finished.ansible.extra_vars["site.yml"]["centavo"])
     with_defaults = {"wheelhouse"}
     assert {name for name in used if name.isidentifier()} - with_defaults <= given

@@ -25,11 +25,21 @@ SETTINGS: dict[str, Any] = {
     "ssh": {"user": "u", "identity_file": "key"},
     "fleet": {"initial": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}},
     "limits": {"min_nodes": 3, "max_nodes": 3},
-    "controller": {"interval_s": 5, "poll_s": 2, "minimum_window": 10, "fact_max_age_s": 30, "unavailable_s": 100,
-                   "timeouts": {"boot_s": 30, "configure_s": 30, "join_s": 20, "drain_s": 20},
-                   "decide": {"minimum_steps": 10, "saving_margin": 0.0, "switching_margin": 0.0,
-                              "end_guard_share": 0.0, "switching": {
-                                  "boot_s": 1, "configure_s": 1, "pause_s": 1, "drain_s": 1}}},
+    "controller": {
+        "interval_s": 5,
+        "poll_s": 2,
+        "minimum_window": 10,
+        "fact_max_age_s": 30,
+        "unavailable_s": 100,
+        "timeouts": {"boot_s": 30, "configure_s": 30, "join_s": 20, "drain_s": 20},
+        "decide": {
+            "minimum_steps": 10,
+            "saving_margin": 0.0,
+            "switching_margin": 0.0,
+            "end_guard_share": 0.0,
+            "switching": {"boot_s": 1, "configure_s": 1, "pause_s": 1, "drain_s": 1},
+        },
+    },
     "nodes": {"network_interface": "lo", "root": "~/c", "python": "python3", "fact_path": "~/f"},
     "training": {"config": "training.yml"},
 }
@@ -45,14 +55,34 @@ class Controller:
         self.clock = WorldClock(world)
         self.prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
         self.journal: Journal = unfinished_run(root / "runs", "test") or start_run(
-            root / "runs", environment="test", policy="cheapest-fleet", initial=self.environment.initial_fleet,
-            now=world.now)
+            root / "runs",
+            environment="test",
+            policy="cheapest-fleet",
+            initial=self.environment.initial_fleet,
+            now=world.now,
+        )
         self.terraform = WorldTerraform(world, self.environment.capacity_file)
         self.ansible = WorldAnsible(world)
-        self.cluster = LiveCluster(self.environment, self.prices, self.journal, self.clock, terraform=self.terraform,
-                                   ansible=self.ansible, aws=WorldAws(world), answering=world_answering(world))
-        self.optimizer = Optimizer(self.environment, self.prices, self.cluster, self.journal, self.clock,
-                                   PlainReporter(), decider or self._decider(), self.bring_up)
+        self.cluster = LiveCluster(
+            self.environment,
+            self.prices,
+            self.journal,
+            self.clock,
+            terraform=self.terraform,
+            ansible=self.ansible,
+            aws=WorldAws(world),
+            answering=world_answering(world),
+        )
+        self.optimizer = Optimizer(
+            self.environment,
+            self.prices,
+            self.cluster,
+            self.journal,
+            self.clock,
+            PlainReporter(),
+            decider or self._decider(),
+            self.bring_up,
+        )
 
     def bring_up(self) -> None:
         fleet: Fleet = self.cluster.capacity.read()
@@ -67,7 +97,8 @@ class Controller:
         settings = partial(decide_settings, self.environment, "cheapest-fleet", {}, 0.0)
         usable = {flavor: price for flavor, price in self.prices.items() if flavor in SPEEDS}
         return lambda observations, prices, limits, progress, history: decide(
-            observations, usable, limits, progress, history, settings())
+            observations, usable, limits, progress, history, settings()
+        )
 
 
 def new_world(**options: Any) -> World:

@@ -45,17 +45,20 @@ def test_relative_paths_count_from_the_root(tmp_path: Path) -> None:
     assert loaded.path(loaded.settings.training.config) == Path("/abs/training.yml")
 
 
-@pytest.mark.parametrize(("changes", "reason"), [
-    ({"controller.interval_s": 0}, "controller.interval_s"),
-    ({"controller.interval_s": "soon"}, "controller.interval_s"),
-    ({"fleet.initial": {"c5.large": -1}}, r"fleet.initial.c5.large: .*greater than or equal to 0"),
-    ({"fleet.initial": {"c5.large": 1.5}}, "fleet.initial.c5.large"),
-    ({"fleet.initial": {"c5.large": 10**9}}, "fleet.initial.c5.large"),
-    ({"limits.max_usd_per_hour": -1}, "limits.max_usd_per_hour"),
-    ({"limits.max_nods": 3}, "limits.max_nods"),
-    ({"ssh": {"user": "u"}}, "ssh.identity_file"),
-    ({"ssh.port": 70000}, "ssh.port"),
-])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"controller.interval_s": 0}, "controller.interval_s"),
+        ({"controller.interval_s": "soon"}, "controller.interval_s"),
+        ({"fleet.initial": {"c5.large": -1}}, r"fleet.initial.c5.large: .*greater than or equal to 0"),
+        ({"fleet.initial": {"c5.large": 1.5}}, "fleet.initial.c5.large"),
+        ({"fleet.initial": {"c5.large": 10**9}}, "fleet.initial.c5.large"),
+        ({"limits.max_usd_per_hour": -1}, "limits.max_usd_per_hour"),
+        ({"limits.max_nods": 3}, "limits.max_nods"),
+        ({"ssh": {"user": "u"}}, "ssh.identity_file"),
+        ({"ssh.port": 70000}, "ssh.port"),
+    ],
+)
 def test_a_wrong_key_is_named_with_its_file(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as error:
         environment(tmp_path, changes)
@@ -76,17 +79,22 @@ def test_an_environment_that_there_is_not_is_answered_with_those_that_there_are(
     assert "Choose one of test" in error.value.next_step
 
 
-@pytest.mark.parametrize(("changes", "reason"), [
-    ({"limits.min_nodes": 4}, r"limits.max_nodes \(3\) is below min_nodes \(4\)"),
-    ({"limits.max_nodes_per_flavor": {"t2.medium": 0, "c5.large": 1, "c5.xlarge": 1}}, "admit no fleet.*at most 2"),
-    ({"limits.exclude": ["t2.medium", "c5.large", "c5.xlarge"]}, "admit no fleet"),
-    ({"limits.max_usd_per_hour": 0.1}, "3 nodes cost at least 0.1392"),
-    ({"limits.max_usd_per_hour": 0.2}, "fleet.initial costs 0.3014"),
-    ({"fleet.initial": {"c5.large": 0, "t2.medium": 0}}, "fleet.initial has no nodes"),
-    ({"limits.max_nodes_per_flavor": {"c5.large": 9, "c5.xlarge": 0}}, "fleet.initial.c5.xlarge is 1, above"),
-])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"limits.min_nodes": 4}, r"limits.max_nodes \(3\) is below min_nodes \(4\)"),
+        ({"limits.max_nodes_per_flavor": {"t2.medium": 0, "c5.large": 1, "c5.xlarge": 1}}, "admit no fleet.*at most 2"),
+        ({"limits.exclude": ["t2.medium", "c5.large", "c5.xlarge"]}, "admit no fleet"),
+        ({"limits.max_usd_per_hour": 0.1}, "3 nodes cost at least 0.1392"),
+        ({"limits.max_usd_per_hour": 0.2}, "fleet.initial costs 0.3014"),
+        ({"fleet.initial": {"c5.large": 0, "t2.medium": 0}}, "fleet.initial has no nodes"),
+        ({"limits.max_nodes_per_flavor": {"c5.large": 9, "c5.xlarge": 0}}, "fleet.initial.c5.xlarge is 1, above"),
+    ],
+)
 def test_limits_that_admit_no_fleet_are_an_error_before_anything_starts(
-    tmp_path: Path, changes: dict[str, Any], reason: str,
+    tmp_path: Path,
+    changes: dict[str, Any],
+    reason: str,
 ) -> None:
     with pytest.raises(ConfigError, match=reason):
         check_limits(environment(tmp_path, changes), PRICES)
@@ -96,10 +104,15 @@ def test_limits_that_admit_the_initial_fleet_are_fine(tmp_path: Path) -> None:
     check_limits(environment(tmp_path, {"limits.max_usd_per_hour": 0.5}), PRICES)
 
 
-@pytest.mark.parametrize(("options", "reason"), [
-    ({"cooldwn_s": 3}, "unknown keys: cooldwn_s"), ({"objective": "beauty"}, "beauty"),
-    ({"switching": {"boot": 3}}, "boot"), ({"truth": 1}, "unknown keys: truth"),
-])
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"cooldwn_s": 3}, "unknown keys: cooldwn_s"),
+        ({"objective": "beauty"}, "beauty"),
+        ({"switching": {"boot": 3}}, "boot"),
+        ({"truth": 1}, "unknown keys: truth"),
+    ],
+)
 def test_an_unknown_option_of_the_policy_is_named(tmp_path: Path, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         decide_settings(environment(tmp_path, {"controller.decide": options}), "cheapest-fleet", {}, 0.0)

@@ -20,7 +20,8 @@ Start = Callable[..., Any]
 
 
 def test_a_run_ends_on_the_cheapest_fleet_with_its_results_and_nothing_left_running(
-    world: World, controller: Start,
+    world: World,
+    controller: Start,
 ) -> None:
     one = controller()
     report = one.optimizer.run()
@@ -69,7 +70,8 @@ def test_a_controller_killed_at_any_call_is_carried_on_to_the_same_end(moment: s
 
 
 def test_a_flavor_without_capacity_is_rolled_back_remembered_and_tried_again_later(
-    world: World, controller: Start,
+    world: World,
+    controller: Start,
 ) -> None:
     world.capacity_limits["c5.large"] = 2
     world.total_steps = 2000
@@ -85,11 +87,19 @@ def test_a_flavor_without_capacity_is_rolled_back_remembered_and_tried_again_lat
     assert "c5.large" in one.journal.unavailable(tries[-1].ended_at or 0.0)
 
 
-@pytest.mark.parametrize(("what", "reason"), [
-    ("never_answers", "No answer over SSH"), ("fails_to_configure", "site.yml failed"), ("never_joins", "did not join"),
-])
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("never_answers", "No answer over SSH"),
+        ("fails_to_configure", "site.yml failed"),
+        ("never_joins", "did not join"),
+    ],
+)
 def test_a_node_that_does_not_come_to_life_costs_no_rank(
-    world: World, controller: Start, what: str, reason: str,
+    world: World,
+    controller: Start,
+    what: str,
+    reason: str,
 ) -> None:
     world.total_steps = 300
     one = controller(decider=grow_once(world, what))
@@ -104,6 +114,7 @@ def test_a_node_that_does_not_come_to_life_costs_no_rank(
 
 def grow_once(world: World, what: str) -> Callable[..., Decision]:
     """Decides once for three c5.large, and spoils the new ones in the way that is named."""
+
     def decide(observations: Any, prices: Any, limits: Any, progress: Any, history: Any) -> Decision:
         now = observations[-1]
         target = Fleet({"c5.large": 3})
@@ -114,13 +125,17 @@ def grow_once(world: World, what: str) -> Callable[..., Decision]:
         else:
             getattr(world, what).add("c5.large")
         return Decision(now.at, "test", Verdict.MOVE, now.fleet, target, "cheaper")
+
     return decide
 
 
 @pytest.mark.parametrize("call", ["plan", "apply", "site.yml", "hosts.yml", "instances", "protection"])
 @pytest.mark.parametrize("skip", range(4))
 def test_an_edge_that_fails_once_anywhere_in_a_move_neither_loses_a_rank_nor_ends_the_run(
-    world: World, controller: Start, call: str, skip: int,
+    world: World,
+    controller: Start,
+    call: str,
+    skip: int,
 ) -> None:
     one = controller()
     errors = {"plan": TerraformError, "apply": TerraformError, "instances": AwsError, "protection": AwsError}
@@ -141,26 +156,36 @@ def spoil_after_start(world: World, call: str, skip: int, error: CentavoError) -
                 world.failures.setdefault(call, []).append(error)
             left[0] -= 1
         return original(name, effect, seconds)
+
     world.call = spoiled  # type: ignore[method-assign]
 
 
 def test_a_lost_node_is_replaced_prepared_and_let_in(world: World, controller: Start) -> None:
-    one = controller(decider=stay_and(lambda: world.lose("i-0001") if world.step > 100 and world.nodes[0].instance_id
-                                      == "i-0001" else None))
+    one = controller(
+        decider=stay_and(
+            lambda: world.lose("i-0001") if world.step > 100 and world.nodes[0].instance_id == "i-0001" else None
+        )
+    )
     report = one.optimizer.run()
     assert report["status"] == "finished"
     sizes = [len(observation.facts) for observation in one.journal.observations()]
     assert sizes[-2] == 3
     assert {f.instance_id for o in one.journal.observations() for f in o.facts} == {
-        "i-0001", "i-0002", "i-0003", "i-0004"}
+        "i-0001",
+        "i-0002",
+        "i-0003",
+        "i-0004",
+    }
 
 
 def stay_and(act: Callable[[], None]) -> Callable[..., Decision]:
     """Decides for nothing, and does something to the world meanwhile."""
+
     def decide(observations: Any, *_: Any) -> Decision:
         act()
         now = observations[-1]
         return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
+
     return decide
 
 
@@ -172,6 +197,7 @@ def test_a_capacity_file_changed_by_a_person_is_left_alone(world: World, control
     def decide(*arguments: Any) -> Decision:
         one.environment.capacity_file.write_text(foreign)
         return original(*arguments)
+
     one.optimizer._decide = decide
     report = one.optimizer.run()
     assert report["status"] == "finished"
@@ -182,6 +208,7 @@ def test_a_capacity_file_changed_by_a_person_is_left_alone(world: World, control
 def test_a_failed_training_is_an_error_and_its_workers_are_given_back(world: World, controller: Start) -> None:
     def fail() -> None:
         world.outcome = "failed" if world.step > 50 else None
+
     one = controller(decider=stay_and(fail))
     with pytest.raises(TrainingFailedError, match="The training failed"):
         one.optimizer.run()
@@ -195,9 +222,13 @@ def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, co
     original = one.optimizer._decide
 
     def decide(*arguments: Any) -> Decision:
-        one.terraform.extra_changes = [] if arguments[-1].moves else [
-            {"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": {"actions": ["delete"]}}]
+        one.terraform.extra_changes = (
+            []
+            if arguments[-1].moves
+            else [{"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": {"actions": ["delete"]}}]
+        )
         return original(*arguments)
+
     one.optimizer._decide = decide
     report = one.optimizer.run()
     assert report["moves"][0]["outcome"] == "refused"
@@ -212,6 +243,7 @@ def test_a_stopped_controller_leaves_the_fleet_and_a_second_one_carries_on(world
         world.advance(seconds)
         if world.step > 100:
             raise StoppedError("Stopped.")
+
     one.clock.sleep = stop
     with pytest.raises(StoppedError):
         one.optimizer.run()

@@ -119,7 +119,7 @@ class World:
             own = [node for node in self.nodes if node.flavor == flavor]
             for _ in range(desired - len(own)):
                 self._launch(flavor)
-            for node in [node for node in own if not node.is_protected][:max(0, len(own) - desired)]:
+            for node in [node for node in own if not node.is_protected][: max(0, len(own) - desired)]:
                 self._terminate(node)
 
     def _launch(self, flavor: str) -> None:
@@ -150,8 +150,14 @@ class World:
 
     def ranks(self) -> list[Node]:
         """The nodes that train now."""
-        return [node for node in self.nodes if node.address in self.hosts and node.is_configured
-                and node.joined_at is not None and self.now >= node.joined_at + self.join_s]
+        return [
+            node
+            for node in self.nodes
+            if node.address in self.hosts
+            and node.is_configured
+            and node.joined_at is not None
+            and self.now >= node.joined_at + self.join_s
+        ]
 
     def set_hosts(self, addresses: list[str]) -> None:
         before = len(self.hosts)
@@ -164,8 +170,15 @@ class World:
             elif node.joined_at is None:
                 node.joined_at = self.now
         if self.is_started and addresses != self.hosts:
-            self.changes.append({"at": iso(self.now + self.join_s), "from_size": before, "to_size": len(addresses),
-                                 "pause_s": 1.5, "steps_lost": 0})
+            self.changes.append(
+                {
+                    "at": iso(self.now + self.join_s),
+                    "from_size": before,
+                    "to_size": len(addresses),
+                    "pause_s": 1.5,
+                    "steps_lost": 0,
+                }
+            )
         self.hosts = list(addresses)
         self.max_world_size = max(self.max_world_size, len(addresses))
 
@@ -177,13 +190,26 @@ class World:
         total = sum(self.speeds[other.flavor] for other in ranks)
         tokens = STEP_TOKENS * self.speeds[node.flavor] / total
         return {
-            "schema": 1, "instance_id": node.instance_id, "flavor": node.flavor, "rank": ranks.index(node),
-            "world_size": len(ranks), "state": "finished" if self.outcome == "finished" else "training",
-            "step": int(self.step), "iteration_time_s": self.step_s(),
-            "compute_time_s": tokens / self.speeds[node.flavor] * 0.9, "samples": 16.0, "tokens": tokens,
-            "window": min(50, int(self.step)), "peak_memory_bytes": 1 << 29, "updated_at": iso(self.now),
-            "reason": None, "total_steps": self.total_steps, "total_tokens": int(self.step) * STEP_TOKENS,
-            "loss": 3.0, "share": tokens / STEP_TOKENS, "emulated_speed": None,
+            "schema": 1,
+            "instance_id": node.instance_id,
+            "flavor": node.flavor,
+            "rank": ranks.index(node),
+            "world_size": len(ranks),
+            "state": "finished" if self.outcome == "finished" else "training",
+            "step": int(self.step),
+            "iteration_time_s": self.step_s(),
+            "compute_time_s": tokens / self.speeds[node.flavor] * 0.9,
+            "samples": 16.0,
+            "tokens": tokens,
+            "window": min(50, int(self.step)),
+            "peak_memory_bytes": 1 << 29,
+            "updated_at": iso(self.now),
+            "reason": None,
+            "total_steps": self.total_steps,
+            "total_tokens": int(self.step) * STEP_TOKENS,
+            "loss": 3.0,
+            "share": tokens / STEP_TOKENS,
+            "emulated_speed": None,
             "last_change": self.changes[-1] if self.changes else None,
         }
 
@@ -221,17 +247,28 @@ class WorldTerraform:
 
     def _plan(self, file: Path) -> Plan:
         wanted = json.loads(self.capacity_file.read_text())["capacity"]
-        changes = [self._change(flavor, wanted[flavor]) for flavor in self.world.flavors
-                   if wanted.get(flavor, 0) != self.world.desired.get(flavor, 0)] + self.extra_changes
+        changes = [
+            self._change(flavor, wanted[flavor])
+            for flavor in self.world.flavors
+            if wanted.get(flavor, 0) != self.world.desired.get(flavor, 0)
+        ] + self.extra_changes
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(wanted))
         return Plan(file, bool(changes) or not self.world.is_up, {"resource_changes": changes})
 
     def _change(self, flavor: str, wanted: int) -> dict[str, Any]:
         before = {"name": f"c-{flavor}", "desired_capacity": self.world.desired.get(flavor, 0), "max_size": MAX_NODES}
-        return {"address": f"module.flavor[\"{flavor}\"].aws_autoscaling_group.this", "type": "aws_autoscaling_group",
-                "mode": "managed", "change": {"actions": ["update"], "before": before,
-                                              "after": {**before, "desired_capacity": wanted}, "after_unknown": {}}}
+        return {
+            "address": f'module.flavor["{flavor}"].aws_autoscaling_group.this',
+            "type": "aws_autoscaling_group",
+            "mode": "managed",
+            "change": {
+                "actions": ["update"],
+                "before": before,
+                "after": {**before, "desired_capacity": wanted},
+                "after_unknown": {},
+            },
+        }
 
     def apply(self, file: Path) -> None:
         self.world.call("apply", lambda: self._apply(file), seconds=6)
@@ -244,8 +281,13 @@ class WorldTerraform:
     def outputs(self) -> Outputs | None:
         if not self.world.is_up:
             return None
-        return Outputs("c", "us-east-1", "bucket", HeadOutput(HEAD_ID, "127.20.0.10", None, "t3.small"), {
-            flavor: FlavorOutput(f"c-{flavor}", "on-demand", MAX_NODES, 2, 4 << 30) for flavor in self.world.flavors})
+        return Outputs(
+            "c",
+            "us-east-1",
+            "bucket",
+            HeadOutput(HEAD_ID, "127.20.0.10", None, "t3.small"),
+            {flavor: FlavorOutput(f"c-{flavor}", "on-demand", MAX_NODES, 2, 4 << 30) for flavor in self.world.flavors},
+        )
 
 
 class WorldAws:
@@ -260,8 +302,21 @@ class WorldAws:
     def _instances(self) -> tuple[Instance, ...]:
         self.world.scale()
         head = Instance(HEAD_ID, "t3.small", "head", "running", "127.20.0.10")
-        return (head, *(Instance(n.instance_id, n.flavor, "worker", "running" if self.world.runs(n) else "pending",
-                                 n.address, None, n.launched_at) for n in self.world.nodes))
+        return (
+            head,
+            *(
+                Instance(
+                    n.instance_id,
+                    n.flavor,
+                    "worker",
+                    "running" if self.world.runs(n) else "pending",
+                    n.address,
+                    None,
+                    n.launched_at,
+                )
+                for n in self.world.nodes
+            ),
+        )
 
     def failures(self, group: str, since: float) -> tuple[str, ...]:
         found = self.world.activities.get(group.removeprefix("c-"), [])
@@ -269,7 +324,8 @@ class WorldAws:
 
     def desired(self, groups: Iterable[str]) -> dict[str, int]:
         return self.world.call(  # type: ignore[no-any-return]
-            "desired", lambda: {group: self.world.desired.get(group.removeprefix("c-"), 0) for group in groups})
+            "desired", lambda: {group: self.world.desired.get(group.removeprefix("c-"), 0) for group in groups}
+        )
 
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         self.world.call("protection", lambda: self._protect(set(instance_ids), protected))
@@ -289,23 +345,33 @@ class WorldAnsible:
         self.extra_vars: dict[str, Mapping[str, Any]] = {}
 
     def read_local_facts(
-        self, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any],
+        self,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
     ) -> Outcome:
         return self.world.call(  # type: ignore[no-any-return]
-            "facts", lambda: self._facts({i.instance_id for i in instances}), seconds=0.5)
+            "facts", lambda: self._facts({i.instance_id for i in instances}), seconds=0.5
+        )
 
     def _facts(self, asked: set[str]) -> Outcome:
         outcome = Outcome()
         for node in self.world.nodes:
             if node.instance_id in asked and (fact := self.world.fact(node)) is not None:
-                outcome.local_facts[node.instance_id] = {
-                    "iteration": "torn" if node.instance_id in self.torn else fact}
+                outcome.local_facts[node.instance_id] = {"iteration": "torn" if node.instance_id in self.torn else fact}
         if self.world.outcome:
             outcome.local_facts[HEAD_ID] = {"training": {"status": self.world.outcome, "reason": None}}
         return outcome
 
-    def play(self, playbook: str, access: SshAccess, instances: Sequence[Instance], variables: Mapping[str, Any],
-             limit: Sequence[str] | None = None, timeout_s: float | None = None) -> Outcome:
+    def play(
+        self,
+        playbook: str,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Outcome:
         self.extra_vars[playbook] = variables
         hosts = list(limit) if limit is not None else [i.instance_id for i in instances]
         self.world.call(playbook, lambda: self._play(playbook, hosts, variables), seconds=3)
@@ -322,22 +388,39 @@ class WorldAnsible:
             self._fetch(Path(variables["destination"]))
 
     def _configure(self, hosts: list[str]) -> None:
-        failing = {node.instance_id: "no space left" for node in self.world.nodes
-                   if node.instance_id in hosts and node.flavor in self.world.fails_to_configure}
+        failing = {
+            node.instance_id: "no space left"
+            for node in self.world.nodes
+            if node.instance_id in hosts and node.flavor in self.world.fails_to_configure
+        }
         if failing:
             raise AnsibleError("site.yml failed", "look", hosts=failing)
         for node in self.world.nodes:
             node.is_configured = node.is_configured or node.instance_id in hosts
 
     def _fetch(self, destination: Path) -> None:
-        (destination / "scores.json").write_text(json.dumps({
-            "steps": int(self.world.step), "tokens": int(self.world.step) * STEP_TOKENS, "final_loss": 1.9,
-            "bleu": 31.4, "exact_match": 0.5, "signature": "s", "steps_lost": 0, "restarts": 0,
-            "changes": self.world.changes, "replicas_identical": True}))
+        (destination / "scores.json").write_text(
+            json.dumps(
+                {
+                    "steps": int(self.world.step),
+                    "tokens": int(self.world.step) * STEP_TOKENS,
+                    "final_loss": 1.9,
+                    "bleu": 31.4,
+                    "exact_match": 0.5,
+                    "signature": "s",
+                    "steps_lost": 0,
+                    "restarts": 0,
+                    "changes": self.world.changes,
+                    "replicas_identical": True,
+                }
+            )
+        )
 
 
 def world_answering(world: World) -> Any:
     """Which nodes answer SSH."""
+
     def answering(access: SshAccess, instances: Iterable[Instance]) -> dict[str, str | None]:
         return {i.instance_id: "refused" if i.flavor in world.never_answers else None for i in instances}
+
     return answering

@@ -10,25 +10,48 @@ from controller.act.guard import Allowance, check, violations
 from controller.domain import Fleet
 from controller.errors import GuardError
 
-ALLOWANCE = Allowance(Fleet({"c5.large": 3, "t2.medium": 0}), {"c-c5.large": "c5.large", "c-t2.medium": "t2.medium"},
-                      {"c5.large": 12, "t2.medium": 12})
+ALLOWANCE = Allowance(
+    Fleet({"c5.large": 3, "t2.medium": 0}),
+    {"c-c5.large": "c5.large", "c-t2.medium": "t2.medium"},
+    {"c5.large": 12, "t2.medium": 12},
+)
 
 
 def group(actions: list[str] | None = None, **after: Any) -> dict[str, Any]:
     before = {"name": "c-c5.large", "desired_capacity": 1, "max_size": 12, "tag": [{"key": "a"}]}
-    return {"address": "g", "type": "aws_autoscaling_group", "mode": "managed", "change": {
-        "actions": actions or ["update"], "before": before, "after": {**before, "desired_capacity": 3, **after},
-        "after_unknown": {"tag": [{}]}}}
+    return {
+        "address": "g",
+        "type": "aws_autoscaling_group",
+        "mode": "managed",
+        "change": {
+            "actions": actions or ["update"],
+            "before": before,
+            "after": {**before, "desired_capacity": 3, **after},
+            "after_unknown": {"tag": [{}]},
+        },
+    }
 
 
 def resource(kind: str, actions: list[str]) -> dict[str, Any]:
-    return {"address": f"{kind}.x", "type": kind, "mode": "managed",
-            "change": {"actions": actions, "before": {}, "after": {}}}
+    return {
+        "address": f"{kind}.x",
+        "type": kind,
+        "mode": "managed",
+        "change": {"actions": actions, "before": {}, "after": {}},
+    }
 
 
 def test_a_desired_capacity_that_was_decided_may_be_applied() -> None:
-    check({"resource_changes": [group(), resource("aws_s3_bucket", ["no-op"]),
-                                {**resource("aws_ami", ["read"]), "mode": "data"}]}, ALLOWANCE)
+    check(
+        {
+            "resource_changes": [
+                group(),
+                resource("aws_s3_bucket", ["no-op"]),
+                {**resource("aws_ami", ["read"]), "mode": "data"},
+            ]
+        },
+        ALLOWANCE,
+    )
 
 
 def test_an_unset_attribute_that_the_provider_plans_as_empty_is_no_change() -> None:
@@ -40,20 +63,23 @@ def test_an_unset_attribute_that_the_provider_plans_as_empty_is_no_change() -> N
     assert violations({"resource_changes": [change]}, ALLOWANCE) == [f"g would change in {block}"]
 
 
-@pytest.mark.parametrize(("change", "reason"), [
-    (resource("aws_s3_bucket", ["delete"]), "aws_s3_bucket.x would be destroyed"),
-    (resource("aws_iam_role", ["update"]), "aws_iam_role.x would be changed"),
-    (resource("aws_instance", ["delete", "create"]), "destroyed and created"),
-    (resource("aws_vpc", ["forget"]), "aws_vpc.x would be forgotten"),
-    (resource("aws_vpc", []), "changed in an unknown way"),
-    (group(["delete"]), "the group g would be destroyed"),
-    (group(["create"]), "the group g would be created"),
-    (group(max_size=100), "g would change in max_size"),
-    (group(tag=[]), "g would change in tag"),
-    (group(desired_capacity=4), "would get 4 nodes, and 3 were decided"),
-    (group(name="other"), "would change in name"),
-    ({**group(), "change": {**group()["change"], "after_unknown": {"arn": True}}}, "g would change in arn"),
-])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (resource("aws_s3_bucket", ["delete"]), "aws_s3_bucket.x would be destroyed"),
+        (resource("aws_iam_role", ["update"]), "aws_iam_role.x would be changed"),
+        (resource("aws_instance", ["delete", "create"]), "destroyed and created"),
+        (resource("aws_vpc", ["forget"]), "aws_vpc.x would be forgotten"),
+        (resource("aws_vpc", []), "changed in an unknown way"),
+        (group(["delete"]), "the group g would be destroyed"),
+        (group(["create"]), "the group g would be created"),
+        (group(max_size=100), "g would change in max_size"),
+        (group(tag=[]), "g would change in tag"),
+        (group(desired_capacity=4), "would get 4 nodes, and 3 were decided"),
+        (group(name="other"), "would change in name"),
+        ({**group(), "change": {**group()["change"], "after_unknown": {"arn": True}}}, "g would change in arn"),
+    ],
+)
 def test_anything_else_is_refused_with_what_it_would_do(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(GuardError, match="was not applied") as error:
         check({"resource_changes": [change]}, ALLOWANCE)

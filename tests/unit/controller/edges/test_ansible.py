@@ -57,10 +57,14 @@ def test_control_sockets_have_a_path_that_fits_a_unix_socket() -> None:
 
 def test_facts_failures_and_changes_are_taken_from_the_events() -> None:
     outcome = Outcome()
-    for taken in (event("runner_on_ok", changed=True), event("runner_on_ok", ansible_facts={"ansible_local": {"a": 1}}),
-                  event("runner_on_ok", host="i-2", changed=False), event("playbook_on_stats"),
-                  event("runner_on_unreachable", host="i-3", msg="Connection refused"),
-                  event("runner_on_failed", host="i-4", stderr="disk full", msg="non-zero return code")):
+    for taken in (
+        event("runner_on_ok", changed=True),
+        event("runner_on_ok", ansible_facts={"ansible_local": {"a": 1}}),
+        event("runner_on_ok", host="i-2", changed=False),
+        event("playbook_on_stats"),
+        event("runner_on_unreachable", host="i-3", msg="Connection refused"),
+        event("runner_on_failed", host="i-4", stderr="disk full", msg="non-zero return code"),
+    ):
         outcome.take(taken)
     assert outcome.changed == 1
     assert outcome.local_facts == {"i-1": {"a": 1}}
@@ -74,7 +78,6 @@ def test_a_failure_that_the_playbook_ignores_is_none() -> None:
     assert outcome.failures == {}
 
 
-
 @pytest.fixture
 def ansible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ansible:
     playbooks = tmp_path / "ansible" / "playbooks"
@@ -82,8 +85,9 @@ def ansible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ansible:
     (tmp_path / "ansible" / "ansible.cfg").write_text(f"[defaults]\ninterpreter_python = {sys.executable}\n")
     (tmp_path / "facts.d").mkdir()
     (tmp_path / "facts.d" / "iteration.fact").write_text(json.dumps({"schema": 1}))
-    (playbooks / "facts.yml").write_text(PLAY.format(task=(
-        "{setup: {gather_subset: ['!all', '!min', local], fact_path: '{{ centavo.fact_path }}'}}")))
+    (playbooks / "facts.yml").write_text(
+        PLAY.format(task=("{setup: {gather_subset: ['!all', '!min', local], fact_path: '{{ centavo.fact_path }}'}}"))
+    )
     (playbooks / "fail.yml").write_text(PLAY.format(task="{fail: {msg: 'no space on {{ inventory_hostname }}'}}"))
     (playbooks / "slow.yml").write_text(PLAY.format(task="{wait_for: {path: /nowhere, timeout: 60}}"))
     return Ansible(tmp_path, tmp_path / "run" / "ansible", lambda: False)

@@ -23,8 +23,11 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
     host, port = server.get_host_and_port()
-    for name, value in {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ACCESS_KEY_ID": "test",
-                        "AWS_SECRET_ACCESS_KEY": "test"}.items():
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+    }.items():
         monkeypatch.setenv(name, value)
     yield f"http://{host}:{port}"
     server.stop()
@@ -36,13 +39,22 @@ def group(endpoint: str) -> str:
     ec2, groups = boto3.client("ec2", region_name=REGION), boto3.client("autoscaling", region_name=REGION)
     subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
     image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
-    ec2.create_launch_template(LaunchTemplateName="flavor", LaunchTemplateData={
-        "ImageId": image, "InstanceType": "c5.large"})
+    ec2.create_launch_template(
+        LaunchTemplateName="flavor", LaunchTemplateData={"ImageId": image, "InstanceType": "c5.large"}
+    )
     groups.create_auto_scaling_group(
-        AutoScalingGroupName="c-c5.large", MinSize=0, MaxSize=9, DesiredCapacity=3, VPCZoneIdentifier=subnet,
-        LaunchTemplate={"LaunchTemplateName": "flavor"}, NewInstancesProtectedFromScaleIn=True,
-        Tags=[{"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in (
-            ("centavo:cluster", "c"), ("centavo:role", "worker"), ("centavo:flavor", "c5.large"))])
+        AutoScalingGroupName="c-c5.large",
+        MinSize=0,
+        MaxSize=9,
+        DesiredCapacity=3,
+        VPCZoneIdentifier=subnet,
+        LaunchTemplate={"LaunchTemplateName": "flavor"},
+        NewInstancesProtectedFromScaleIn=True,
+        Tags=[
+            {"Key": key, "Value": value, "PropagateAtLaunch": True}
+            for key, value in (("centavo:cluster", "c"), ("centavo:role", "worker"), ("centavo:flavor", "c5.large"))
+        ],
+    )
     return "c-c5.large"
 
 
@@ -66,21 +78,38 @@ def test_exactly_the_instances_whose_protection_is_lifted_end_when_capacity_is_l
 
 def activity(status: str, second: int, message: str | None = None) -> dict[str, Any]:
     said = {"StatusMessage": message} if message else {}
-    return {"StatusCode": status, "StartTime": datetime.fromtimestamp(1000 + second, timezone.utc),
-            "Cause": "a request", **said}
+    return {
+        "StatusCode": status,
+        "StartTime": datetime.fromtimestamp(1000 + second, timezone.utc),
+        "Cause": "a request",
+        **said,
+    }
 
 
 def test_failed_launches_since_a_time_say_why(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     aws = Aws(REGION)
-    monkeypatch.setattr(aws._groups, "describe_scaling_activities", lambda **_: {"Activities": [
-        activity("Failed", 9, "We currently do not have sufficient c5.large capacity"), activity("Successful", 8),
-        activity("Cancelled", 7), activity("Failed", 1, "long ago")]})
+    monkeypatch.setattr(
+        aws._groups,
+        "describe_scaling_activities",
+        lambda **_: {
+            "Activities": [
+                activity("Failed", 9, "We currently do not have sufficient c5.large capacity"),
+                activity("Successful", 8),
+                activity("Cancelled", 7),
+                activity("Failed", 1, "long ago"),
+            ]
+        },
+    )
     assert aws.failures("g", since=1005) == ("We currently do not have sufficient c5.large capacity", "a request")
 
 
 def test_a_cloud_that_does_not_answer_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ACCESS_KEY_ID": "test",
-                        "AWS_SECRET_ACCESS_KEY": "test", "AWS_MAX_ATTEMPTS": "1"}.items():
+    for name, value in {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_MAX_ATTEMPTS": "1",
+    }.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(AwsError, match="did not list the cluster's instances") as error:
         Aws(REGION).instances("c")

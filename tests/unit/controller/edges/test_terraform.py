@@ -13,11 +13,24 @@ from controller.edges.terraform import Terraform, parse_outputs
 from controller.errors import StoppedError, TerraformError
 
 OUTPUTS: dict[str, Any] = {
-    "cluster": {"value": "c"}, "region": {"value": "us-east-1"}, "bucket": {"value": "b"},
-    "head": {"value": {"instance_id": "i-head", "private_ip": "10.0.0.2", "public_ip": None,
-                       "instance_type": "t3.micro"}},
-    "flavors": {"value": {"c5.large": {"autoscaling_group": "c-c5.large", "launch_template_id": "lt-1",
-                                       "market": "on-demand", "max_nodes": 12, "vcpus": 2, "memory_bytes": 4 << 30}}},
+    "cluster": {"value": "c"},
+    "region": {"value": "us-east-1"},
+    "bucket": {"value": "b"},
+    "head": {
+        "value": {"instance_id": "i-head", "private_ip": "10.0.0.2", "public_ip": None, "instance_type": "t3.micro"}
+    },
+    "flavors": {
+        "value": {
+            "c5.large": {
+                "autoscaling_group": "c-c5.large",
+                "launch_template_id": "lt-1",
+                "market": "on-demand",
+                "max_nodes": 12,
+                "vcpus": 2,
+                "memory_bytes": 4 << 30,
+            }
+        }
+    },
 }
 FakeCommand = Callable[..., Terraform]
 
@@ -25,15 +38,17 @@ FakeCommand = Callable[..., Terraform]
 @pytest.fixture
 def terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCommand:
     """Terraform whose command writes its arguments to `calls`, then runs the given shell lines."""
+
     def make(script: str = "", is_stopping: bool = False) -> Terraform:
         command = tmp_path / "bin" / "terraform"
         command.parent.mkdir(exist_ok=True)
-        command.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/calls\n{script}\n")
+        command.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n{script}\n')
         command.chmod(0o755)
         monkeypatch.setenv("PATH", f"{command.parent}:/usr/bin:/bin")
         directory = tmp_path / "environment"
         directory.mkdir(exist_ok=True)
         return Terraform(directory, tmp_path / "terraform.log", [str(command), "init", "local"], lambda: is_stopping)
+
     return make
 
 
@@ -79,7 +94,9 @@ def test_an_apply_that_a_person_stopped_is_no_failure(terraform: FakeCommand, tm
 
 
 def test_a_machine_without_terraform_is_told_what_to_install(
-    terraform: FakeCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    terraform: FakeCommand,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = terraform()
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))

@@ -14,10 +14,26 @@ from controller.observe.facts import FactError, LocalFacts, parse_fact, parse_ti
 
 NOW = parse_time("2026-11-21T06:00:10Z")
 GOOD: dict[str, Any] = {
-    "schema": 1, "instance_id": "i-1", "flavor": "c5.xlarge", "rank": 3, "world_size": 6, "state": "training",
-    "step": 1480, "iteration_time_s": 0.412, "compute_time_s": 0.301, "samples": 64, "tokens": 2710, "window": 50,
-    "peak_memory_bytes": 812646400, "updated_at": "2026-11-21T06:00:00Z", "reason": None, "total_steps": 3000,
-    "total_tokens": 4000000, "loss": 2.5, "share": 0.25, "emulated_speed": 0.25,
+    "schema": 1,
+    "instance_id": "i-1",
+    "flavor": "c5.xlarge",
+    "rank": 3,
+    "world_size": 6,
+    "state": "training",
+    "step": 1480,
+    "iteration_time_s": 0.412,
+    "compute_time_s": 0.301,
+    "samples": 64,
+    "tokens": 2710,
+    "window": 50,
+    "peak_memory_bytes": 812646400,
+    "updated_at": "2026-11-21T06:00:00Z",
+    "reason": None,
+    "total_steps": 3000,
+    "total_tokens": 4000000,
+    "loss": 2.5,
+    "share": 0.25,
+    "emulated_speed": 0.25,
     "last_change": {"at": "2026-11-21T05:59:00.5Z", "from_size": 6, "to_size": 11, "pause_s": 1.5, "steps_lost": 0},
 }
 NODE = Instance("i-1", "c5.xlarge", "worker", "running", "127.20.1.1")
@@ -44,30 +60,42 @@ def test_the_fact_of_the_design_alone_is_enough() -> None:
 
 
 def test_a_fresh_worker_has_no_times_yet_and_no_placeholder_either() -> None:
-    fact = parse(state="starting", rank=None, world_size=None, step=0, iteration_time_s=None, compute_time_s=None,
-                 samples=None, tokens=None, window=0)
+    fact = parse(
+        state="starting",
+        rank=None,
+        world_size=None,
+        step=0,
+        iteration_time_s=None,
+        compute_time_s=None,
+        samples=None,
+        tokens=None,
+        window=0,
+    )
     assert fact.compute_time_s is None
     assert fact.tokens is None
 
 
-@pytest.mark.parametrize(("changes", "reason"), [
-    ({"schema": 2}, "foreign schema"),
-    ({"updated_at": "2026-11-21T05:59:00Z"}, "old: written 70 s ago"),
-    ({"updated_at": "2026-11-21T06:01:00Z"}, "from the future"),
-    ({"updated_at": "yesterday"}, "torn: updated_at"),
-    ({"updated_at": "2026-11-21T06:00:00"}, "torn: updated_at"),
-    ({"updated_at": None}, "torn: updated_at"),
-    ({"state": "sleeping"}, "foreign schema: state"),
-    ({"instance_id": ""}, "torn: instance_id"),
-    ({"compute_time_s": -1}, "torn: compute_time_s"),
-    ({"compute_time_s": 0}, "torn: compute_time_s"),
-    ({"compute_time_s": float("nan")}, "torn: compute_time_s"),
-    ({"compute_time_s": "0.3"}, "torn: compute_time_s"),
-    ({"step": None}, "torn: step"),
-    ({"step": 1.5}, "torn: step"),
-    ({"window": True}, "torn: window"),
-    ({"last_change": 7}, "torn: last_change"),
-])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"schema": 2}, "foreign schema"),
+        ({"updated_at": "2026-11-21T05:59:00Z"}, "old: written 70 s ago"),
+        ({"updated_at": "2026-11-21T06:01:00Z"}, "from the future"),
+        ({"updated_at": "yesterday"}, "torn: updated_at"),
+        ({"updated_at": "2026-11-21T06:00:00"}, "torn: updated_at"),
+        ({"updated_at": None}, "torn: updated_at"),
+        ({"state": "sleeping"}, "foreign schema: state"),
+        ({"instance_id": ""}, "torn: instance_id"),
+        ({"compute_time_s": -1}, "torn: compute_time_s"),
+        ({"compute_time_s": 0}, "torn: compute_time_s"),
+        ({"compute_time_s": float("nan")}, "torn: compute_time_s"),
+        ({"compute_time_s": "0.3"}, "torn: compute_time_s"),
+        ({"step": None}, "torn: step"),
+        ({"step": 1.5}, "torn: step"),
+        ({"window": True}, "torn: window"),
+        ({"last_change": 7}, "torn: last_change"),
+    ],
+)
 def test_a_fact_that_can_not_be_trusted_says_why(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(FactError, match=reason):
         parse(**changes)
@@ -82,14 +110,17 @@ def test_a_loss_that_is_no_number_is_unknown_and_not_an_error() -> None:
     assert parse(loss=float("nan")).loss is None
 
 
-@pytest.mark.parametrize(("local", "reason"), [
-    (LocalFacts({}, {"i-1": "unreachable: connection refused"}), "no answer: unreachable"),
-    (LocalFacts({}, {}), "missing"),
-    (LocalFacts({"i-1": {}}, {}), "missing"),
-    (LocalFacts({"i-1": {"iteration": "error loading facts"}}, {}), "torn"),
-    (LocalFacts({"i-1": {"iteration": {**GOOD, "instance_id": "i-2"}}}, {}), "foreign: the fact is of i-2"),
-    (LocalFacts({"i-1": {"iteration": {**GOOD, "flavor": "c5.large"}}}, {}), "foreign: the fact says c5.large"),
-])
+@pytest.mark.parametrize(
+    ("local", "reason"),
+    [
+        (LocalFacts({}, {"i-1": "unreachable: connection refused"}), "no answer: unreachable"),
+        (LocalFacts({}, {}), "missing"),
+        (LocalFacts({"i-1": {}}, {}), "missing"),
+        (LocalFacts({"i-1": {"iteration": "error loading facts"}}, {}), "torn"),
+        (LocalFacts({"i-1": {"iteration": {**GOOD, "instance_id": "i-2"}}}, {}), "foreign: the fact is of i-2"),
+        (LocalFacts({"i-1": {"iteration": {**GOOD, "flavor": "c5.large"}}}, {}), "foreign: the fact says c5.large"),
+    ],
+)
 def test_a_node_without_a_trustworthy_fact_is_unknown_with_the_reason(local: LocalFacts, reason: str) -> None:
     facts, unknown = read_facts((NODE,), local, now=NOW, max_age_s=30)
     assert facts == ()
@@ -97,13 +128,17 @@ def test_a_node_without_a_trustworthy_fact_is_unknown_with_the_reason(local: Loc
     assert reason in unknown[0].reason
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
 
 
 @given(key=st.sampled_from(sorted(GOOD)), value=JSON)
 def test_whatever_stands_in_a_fact_it_is_trusted_or_refused_but_never_breaks_the_controller(
-    key: str, value: Any,
+    key: str,
+    value: Any,
 ) -> None:
     try:
         parse_fact({**GOOD, key: value}, now=NOW, max_age_s=30)
@@ -118,9 +153,14 @@ def test_a_torn_file_makes_the_node_unknown(cut: int) -> None:
     assert (len(facts), len(unknown)) == (0, 1)
 
 
-@pytest.mark.parametrize(("text", "fraction"), [
-    ("2026-11-21T06:00:10Z", 0.0), ("2026-11-21T06:00:10.5Z", 0.5), ("2026-11-21T06:00:10.123456789Z", 0.123456),
-    ("2026-11-21T07:00:10.25+01:00", 0.25),
-])
+@pytest.mark.parametrize(
+    ("text", "fraction"),
+    [
+        ("2026-11-21T06:00:10Z", 0.0),
+        ("2026-11-21T06:00:10.5Z", 0.5),
+        ("2026-11-21T06:00:10.123456789Z", 0.123456),
+        ("2026-11-21T07:00:10.25+01:00", 0.25),
+    ],
+)
 def test_times_are_read_with_any_number_of_digits(text: str, fraction: float) -> None:
     assert parse_time(text) == pytest.approx(NOW + fraction)

@@ -22,12 +22,19 @@ def test_one_flavor_a_line_in_dollars_per_hour(tmp_path: Path) -> None:
     assert found["c5.large"].source == "file prices.yml"
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("", "holds no prices"), ("- a\n- b\n", "holds no prices"), ("c5.large: free\n", "price of c5.large is 'free'"),
-    ("c5.large: 0\n", "price of c5.large is 0"), ("c5.large: -1\n", "price of c5.large is -1"),
-    ("c5.large: .nan\n", "price of c5.large is nan"), ("c5.large: true\n", "price of c5.large is True"),
-    ("c5.large: [1\n", "not valid YAML"),
-])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "holds no prices"),
+        ("- a\n- b\n", "holds no prices"),
+        ("c5.large: free\n", "price of c5.large is 'free'"),
+        ("c5.large: 0\n", "price of c5.large is 0"),
+        ("c5.large: -1\n", "price of c5.large is -1"),
+        ("c5.large: .nan\n", "price of c5.large is nan"),
+        ("c5.large: true\n", "price of c5.large is True"),
+        ("c5.large: [1\n", "not valid YAML"),
+    ],
+)
 def test_a_price_that_can_not_be_used_is_named(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as error:
         read_prices(prices(tmp_path, text))
