@@ -50,6 +50,11 @@ MXReturnValue Types(const Attributes&, std::vector<int>* in, std::vector<int>* o
   return MX_SUCCESS;
 }
 
+// Whether all ids are within the vocabulary: a wrong one would read and write beyond the arrays.
+bool Within(const int32_t* ids, int64_t count, int64_t vocabulary) {
+  return std::all_of(ids, ids + count, [vocabulary](int32_t id) { return id >= 0 && id < vocabulary; });
+}
+
 MXReturnValue Wrong(const char* message) {
   MX_ERROR_MSG << message;
   return MX_FAIL;
@@ -66,6 +71,7 @@ MXReturnValue CrossEntropyShape(const Attributes&, Shapes* in, Shapes* out) {
 
 MXReturnValue CrossEntropyForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
   const auto& shape = (*in)[1].shape;
+  if (!Within(Integers(in, 1), shape[0] * shape[1], (*in)[0].shape[1])) return Wrong("a label is not in the vocabulary");
   Floats(out, 0)[0] = centavo::CrossEntropyForward(Floats(in, 0), Integers(in, 1), Floats(in, 2), shape[0], shape[1],
                                                    (*in)[0].shape[1], Number(attributes, "smoothing"), Floats(out, 1));
   return MX_SUCCESS;
@@ -120,9 +126,7 @@ MXReturnValue EmbedNormShape(const Attributes&, Shapes* in, Shapes* out) {
 MXReturnValue EmbedNormForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
   const auto& ids = (*in)[0].shape;
   const auto& weight = (*in)[1].shape;
-  for (int64_t i = 0; i < ids[0] * ids[1]; ++i) {
-    if (Integers(in, 0)[i] < 0 || Integers(in, 0)[i] >= weight[0]) return Wrong("an id is not in the vocabulary");
-  }
+  if (!Within(Integers(in, 0), ids[0] * ids[1], weight[0])) return Wrong("an id is not in the vocabulary");
   centavo::EmbedNormForward(Integers(in, 0), Floats(in, 1), Floats(in, 2), Floats(in, 3), Floats(in, 4), ids[0] * ids[1],
                             ids[1], weight[1], Number(attributes, "scale"), DropoutOf(attributes, Integers(in, 5)),
                             Number(attributes, "eps"), Floats(out, 0), Floats(out, 1));

@@ -157,6 +157,23 @@ def test_a_diverged_model_has_a_loss_that_is_not_a_number() -> None:
 
 
 @needs_kernels
+@pytest.mark.parametrize("wrong", [VOCABULARY, -1])
+@pytest.mark.parametrize("column", [3, 18])
+def test_an_id_outside_the_vocabulary_is_an_error(wrong: int, column: int) -> None:
+    made = model.build(SMALL, VOCABULARY)
+    src, src_len, tgt, tgt_len = batch()
+    tgt[4, column] = wrong
+    with pytest.raises(mx.MXNetError, match="not in the vocabulary"):
+        made.loss(src, src_len, tgt, tgt_len)[0].asscalar()
+
+
+@needs_kernels
+def test_sentences_longer_than_the_model_takes_are_an_error() -> None:
+    with pytest.raises(mx.MXNetError, match="max_length"):
+        model.build(SMALL, VOCABULARY).loss(*batch(0, 2, 41, 10))[0].asscalar()
+
+
+@needs_kernels
 @pytest.mark.skipif(not kernels.processor_has("avx512bw"), reason="this processor has no AVX-512")
 def test_bfloat16_comes_near_float32() -> None:
     exact = model.build(SMALL, VOCABULARY)
