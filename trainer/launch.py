@@ -220,7 +220,7 @@ class Launcher:
         if not self._wait_for_first_hosts(discovery):
             return (
                 "lost",
-                f"fewer than {self._options.min_np} nodes were ready in {self._options.start_patience_s:.0f} s",
+                f"fewer than {self._options.min_np} nodes were ready in {self._options.elastic_timeout_s} s",
             )
         problem: str | None = None
         try:
@@ -247,15 +247,16 @@ class Launcher:
 
     def _wait_for_first_hosts(self, discovery: Discovery) -> bool:
         """Wait until all hosts of the file are ready, or, after a while, as many as are needed."""
-        deadline = time.monotonic() + self._options.start_patience_s
+        began = time.monotonic()
         while self._stopped_by is None:
             wanted = discovery.refresh()
             ready, refused = self._nodes.usable(wanted), self._nodes.in_phase(Phase.REFUSED)
             enough = len(ready) >= self._options.min_np
-            if enough and len(ready) + len(refused) >= len(wanted):
+            waited_s = time.monotonic() - began
+            if enough and (len(ready) + len(refused) >= len(wanted) or waited_s > self._options.start_patience_s):
                 return True
-            if time.monotonic() > deadline:
-                return enough
+            if waited_s > max(self._options.start_patience_s, self._options.elastic_timeout_s):
+                return False
             time.sleep(0.1)
         return False
 

@@ -116,7 +116,7 @@ class Fleet:
                     *(sys.executable, "-m", "trainer", "launch", "--config", str(self.config)),
                     *("--hosts-file", str(self.hosts_file), "--results", str(self.results)),
                     *("--network-interface", "lo", "--ssh-port", str(self.port), "--ssh-identity-file", str(self._key)),
-                    *("--min-np", str(min_np)),
+                    *("--min-np", str(min_np), "--start-patience", "600"),
                     *("--attach-command", f"{sys.executable} -m trainer attach --socket {SOCKET}"),
                 ],
                 cwd=self.directory,
