@@ -135,11 +135,18 @@ class Outlook:
         Where no fleet keeps the deadline the fastest is taken, where none keeps the budget the cheapest.
         """
         settings = self.situation.settings
-        for margin in (settings.deadline_margin, 0.0):
-            kept = [f for f in self._candidates(settings.objective, margin) if self.keeps(f, margin)]
-            if kept:
-                return Choice(min(kept, key=self.worth))
-        return self._least_bad()
+        margin = settings.deadline_margin
+        kept = [f for f in self._candidates(settings.objective, margin) if self.keeps(f, margin)]
+        if kept:
+            return Choice(min(kept, key=self.worth))
+        # Money is saved only with the margin in hand: a fleet on the edge would have to be left again at once.
+        if self.violation is None and self.model.knows(self.situation.current) and self.compulsion is None:
+            return Choice(self.stay)
+        edge = [f for f in self._candidates(settings.objective, 0.0) if self.keeps(f, 0.0)]
+        fastest = [f for f in self._candidates(Objective.TIME, 0.0) if self.keeps(f, 0.0)]
+        if fastest and self.time_left_s is not None:
+            return Choice(min(fastest, key=lambda forecast: forecast.remaining_s))
+        return Choice(min(edge, key=lambda forecast: forecast.remaining_usd)) if edge else self._least_bad()
 
     def _least_bad(self) -> Choice | None:
         """The best that can be done where deadline or budget cannot be kept."""
