@@ -20,12 +20,11 @@ include $(ENV_DIR)/env.mk
 include requirements/setup.mk
 
 CENTAVO := $(BIN)/centavo --env $(ENV)
-OPTIMIZE_OPTIONS = $(if $(POLICY),--policy $(POLICY)) $(if $(INTERVAL),--interval $(INTERVAL)) \
-	$(if $(DEADLINE),--deadline $(DEADLINE)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(VIA),--via $(VIA))
+OPTIMIZE_OPTIONS = $(if $(POLICY),--policy $(POLICY)) $(if $(INTERVAL),--interval $(INTERVAL)) $(if $(VIA),--via $(VIA))
 
 ##@ The main job
 .PHONY: optimize apply train
-optimize: setup cloud-up ## Train, and move to the cheapest flavor meanwhile (POLICY= INTERVAL= DEADLINE= BUDGET= VIA=)
+optimize: setup cloud-up ## Train, and move to the cheapest flavor meanwhile (POLICY= INTERVAL= VIA=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
 apply: setup cloud-up ## Make the network, the head and one group per flavor
 	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN))
@@ -33,7 +32,7 @@ train: setup cloud-up ## Configure the nodes and start the training; nothing mov
 	@$(CENTAVO) train
 
 ##@ Looking
-.PHONY: plan status facts explain watch report
+.PHONY: plan status facts explain watch report picture
 plan: setup cloud-up ## Show what would change and what it costs
 	@$(CENTAVO) plan
 status: setup ## Fleet, training and costs at a glance
@@ -42,8 +41,12 @@ facts: setup ## What every rank last said of itself
 	@$(CENTAVO) facts
 explain: setup ## Why the last decision came out as it did
 	@$(CENTAVO) explain
+watch: setup ## The live view of a run that goes on elsewhere
+	@$(CENTAVO) watch
 report: setup ## Open the last run's report, or print its path
 	@$(CENTAVO) report
+picture: setup ## The README's picture, drawn from the last run
+	@$(CENTAVO) picture
 
 ##@ Ending
 .PHONY: destroy clean
@@ -70,6 +73,21 @@ lint: setup $(LINT_VENV)/.ready ## ruff, mypy, import-linter, terraform fmt, ans
 	@cd ansible && PATH=$(CURDIR)/$(LINT_VENV)/bin:$$PATH ansible-lint --offline --profile production
 format: setup ## Lay out all sources as the linters want them
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
+
+##@ Measuring (results under runs/bench)
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-report
+bench-trainer: setup ## Training throughput beside PyTorch's
+	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
+bench-bleu: setup ## BLEU on Multi30k (MULTI30K_DIR=); goes on where it was stopped
+	@$(BIN)/python tests/bench/bench_bleu.py $(OPTIONS)
+bench-elastic: setup ## A training while every node is replaced under it
+	@$(BIN)/python tests/bench/bench_elastic.py $(OPTIONS)
+bench-balance: setup ## Unequal nodes, with and without rebalancing
+	@$(BIN)/python tests/bench/bench_balance.py $(OPTIONS)
+bench-policies: setup ## Policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
+	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
+bench-report: setup ## The report of a very large run
+	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
 
 .PHONY: help
 help: ## This list
