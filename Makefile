@@ -34,7 +34,7 @@ train: setup cloud-up ## Configure the nodes and start the training; nothing mov
 ##@ Looking
 .PHONY: plan status facts explain watch report picture
 plan: setup cloud-up ## Show what would change and what it costs
-	@$(CENTAVO) plan
+	@$(CENTAVO) plan --markdown plan.md || [ $$? -eq 2 ]
 status: setup ## Fleet, training and costs at a glance
 	@$(CENTAVO) status
 facts: setup ## What every rank last said of itself
