@@ -41,6 +41,7 @@ from controller.review.cli import (
     apply_reviewed,
     pull_request_approval,
 )
+from controller.simulate.cli import add_parser as add_simulate
 
 Command = Callable[[Workshop, argparse.Namespace], int]
 
@@ -48,6 +49,9 @@ Command = Callable[[Workshop, argparse.Namespace], int]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code. Errors that a person can do something about are told without a traceback."""
     options = parser().parse_args(arguments)
+    if "standalone" in options:  # needs no environment
+        code: int = options.standalone(options)
+        return code
     clock = SystemClock()
     try:
         with clock.listening():
@@ -107,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     ):
         _add(commands, name, function, purpose).add_argument("--json", action="store_true", help="as JSON")
     add_looking(partial(_add, commands))
+    add_simulate(commands)
     _add(commands, "destroy", destroy, "end the training and remove everything that Terraform made")
     return result
 

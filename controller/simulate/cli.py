@@ -1,26 +1,19 @@
-"""The command `centavo simulate`."""
+"""The options of `centavo simulate`. What it does is imported only when asked for: plotting takes a second to load."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from importlib import import_module
 from pathlib import Path
-
-from rich.console import Console
-
-from controller.decide.policies import find_policy
-from controller.simulate.compare import COMPARED, ORACLE, Row, outcome_table, summary, summary_table
-from controller.simulate.plot import plot
-from controller.simulate.random_scenarios import random_scenario, read_prices
-from controller.simulate.run import simulate
-from controller.simulate.scenario import Scenario, ScenarioError, load_scenario
+from typing import Any
 
 PRICES_VARIABLE = "CENTAVO_PRICES_CSV"
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Add `simulate` to the commands of `centavo`."""
-    parser = subparsers.add_parser(
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add `simulate` to the commands of `centavo`; the options' `standalone` takes them and gives the exit code."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
         "simulate",
         help="try policies on simulated trainings, side by side",
         description="Simulate fleet, training and prices around the real decision function, and compare policies.",
@@ -37,46 +30,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--output", type=Path, default=Path("runs/simulate"), help="where the plots go")
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
-    parser.set_defaults(run=run)
+    parser.set_defaults(standalone=run)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, print a table for each scenario, write its plot, and return the exit code."""
-    console = Console()
-    try:
-        scenarios = _scenarios(args)
-        policies = [find_policy(name).name for name in args.policy or COMPARED]
-    except (ScenarioError, OSError, ValueError) as error:
-        console.print(f"centavo simulate: {error}", style="red", soft_wrap=True)
-        return 2
-    if not scenarios:
-        console.print("centavo simulate: name a scenario file, or ask for random ones with --random N", soft_wrap=True)
-        return 2
-    collected: dict[str, list[Row]] = {}
-    for scenario in scenarios:
-        for policy, row in _one(console, scenario, policies, None if args.no_plot else args.output).items():
-            collected.setdefault(policy, []).append(row)
-    if len(scenarios) > 1:
-        summaries = {policy: summary(rows) for policy, rows in collected.items()}
-        console.print(summary_table(summaries, len(scenarios)))
-    return 0
-
-
-def _scenarios(args: argparse.Namespace) -> list[Scenario]:
-    prices = read_prices(Path(args.prices)) if args.prices else None
-    files = [load_scenario(path, prices) for path in args.scenarios]
-    return files + [random_scenario(seed, prices) for seed in range(args.seed, args.seed + args.random)]
-
-
-def _one(console: Console, scenario: Scenario, policies: list[str], output: Path | None) -> dict[str, Row]:
-    """Table and plot of one scenario."""
-    outcomes = {policy: simulate(scenario, policy) for policy in dict.fromkeys((ORACLE, *policies))}
-    rows = {policy: Row(scenario.objective, outcome, outcomes[ORACLE]) for policy, outcome in outcomes.items()}
-    console.print(outcome_table(scenario, rows))
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        path = output / f"{scenario.name}.svg"
-        plot(outcomes, f"scenario {scenario.name}, seed {scenario.seed}", path)
-        console.print(f"plot: {path}", soft_wrap=True)
-    return rows
+    """Simulate as the options say. The exit code is 2 for scenarios, prices or policies that cannot be used."""
+    code: int = import_module("controller.simulate.command").run(args)
+    return code

@@ -89,7 +89,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "policies.json")
     args = parser.parse_args()
     prices = read_prices(Path(args.prices)) if args.prices else None
-    console = Console()
+    console = Console(width=max(120, Console().width))
     console.print(f"seeds {args.seed} to {args.seed + args.scenarios - 1}, {'listed' if prices else 'made-up'} prices")
     began = time.monotonic()
     rows = collect(args, prices)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 import numpy as np
-from scipy.stats import norm
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from controller.decide.limits import infeasible_reason
 from controller.decide.settings import Objective
@@ -112,13 +110,17 @@ def _most_promising(
     """The candidate with the largest expected improvement, as a share of the best value so far."""
     known = [fleet for fleet in tried if all(f in situation.usd_per_hour for f in fleet.present)]
     values = np.log([tried[fleet] for fleet in known])
-    kernel = ConstantKernel(0.25) * Matern(length_scale=1.0, nu=2.5) + WhiteKernel(1e-3)
-    process = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=False)
+    # Imported here, because scikit-learn takes a second that the other policies need not wait for.
+    processes, kernels = (import_module(f"sklearn.gaussian_process{part}") for part in ("", ".kernels"))
+    kernel = kernels.ConstantKernel(0.25) * kernels.Matern(length_scale=1.0, nu=2.5) + kernels.WhiteKernel(1e-3)
+    process = processes.GaussianProcessRegressor(kernel, optimizer=None, normalize_y=False)
     process.fit(np.array([_features(situation, fleet) for fleet in known]), values - values.mean())
     features = np.array([_features(situation, fleet) for fleet in candidates])
     mean, deviation = process.predict(features, return_std=True)
     gap = (values - values.mean()).min() - mean
     score = gap / np.maximum(deviation, 1e-9)
-    improvement = gap * norm.cdf(score) + deviation * norm.pdf(score)
+    below = np.array([(1 + math.erf(value / math.sqrt(2))) / 2 for value in score])
+    density = np.exp(-(score**2) / 2) / math.sqrt(2 * math.pi)
+    improvement = gap * below + deviation * density
     at = int(np.argmax(improvement))
     return candidates[at], float(improvement[at])

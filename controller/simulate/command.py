@@ -1,0 +1,56 @@
+"""What `centavo simulate` does."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from controller.decide.policies import find_policy
+from controller.simulate.compare import COMPARED, ORACLE, Row, outcome_table, summary, summary_table
+from controller.simulate.plot import plot
+from controller.simulate.random_scenarios import random_scenario, read_prices
+from controller.simulate.run import simulate
+from controller.simulate.scenario import Scenario, ScenarioError, load_scenario
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, print a table for each scenario, write its plot, and return the exit code."""
+    console = Console(width=max(120, Console().width))
+    try:
+        scenarios = _scenarios(args)
+        policies = [find_policy(name).name for name in args.policy or COMPARED]
+    except (ScenarioError, OSError, ValueError) as error:
+        console.print(f"centavo simulate: {error}", style="red", soft_wrap=True)
+        return 2
+    if not scenarios:
+        console.print("centavo simulate: name a scenario file, or ask for random ones with --random N", soft_wrap=True)
+        return 2
+    collected: dict[str, list[Row]] = {}
+    for scenario in scenarios:
+        for policy, row in _one(console, scenario, policies, None if args.no_plot else args.output).items():
+            collected.setdefault(policy, []).append(row)
+    if len(scenarios) > 1:
+        summaries = {policy: summary(rows) for policy, rows in collected.items()}
+        console.print(summary_table(summaries, len(scenarios)))
+    return 0
+
+
+def _scenarios(args: argparse.Namespace) -> list[Scenario]:
+    prices = read_prices(Path(args.prices)) if args.prices else None
+    files = [load_scenario(path, prices) for path in args.scenarios]
+    return files + [random_scenario(seed, prices) for seed in range(args.seed, args.seed + args.random)]
+
+
+def _one(console: Console, scenario: Scenario, policies: list[str], output: Path | None) -> dict[str, Row]:
+    """Table and plot of one scenario."""
+    outcomes = {policy: simulate(scenario, policy) for policy in dict.fromkeys((ORACLE, *policies))}
+    rows = {policy: Row(scenario.objective, outcome, outcomes[ORACLE]) for policy, outcome in outcomes.items()}
+    console.print(outcome_table(scenario, rows))
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        path = output / f"{scenario.name}.svg"
+        plot(outcomes, f"scenario {scenario.name}, seed {scenario.seed}", path)
+        console.print(f"plot: {path}", soft_wrap=True)
+    return rows
