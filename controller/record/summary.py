@@ -63,6 +63,15 @@ class Summary:
         """Target tokens per second of the whole training."""
         return self.tokens / self.iteration_time_s if self.tokens and self.iteration_time_s else None
 
+    @property
+    def running_usd_per_million(self) -> float | None:
+        """What tokens cost just then, head and all nodes included, those too that do not train yet or any more; None
+        unless every rank of the training reports."""
+        reporting = sum(times.nodes for times in self.flavors.values())
+        if self.tokens_per_s is None or not self.ranks == self.world_size == reporting:
+            return None
+        return self.usd_per_hour / SECONDS_PER_HOUR / self.tokens_per_s * MICRO
+
     def usd_per_million_tokens(self, usd_per_hour: float) -> float | None:
         """Measured, at this price; None unless every node of the fleet trains."""
         if not self.is_whole or self.tokens_per_s is None:

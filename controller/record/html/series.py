@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -103,13 +103,12 @@ def fleet_over_time(run: Run) -> tuple[list[float], dict[str, list[int]]]:
 
 
 def cost_over_time(run: Run) -> Line:
-    """Minutes since the start, and the measured dollars per million target tokens of the workers."""
-    prices = prices_of(run)
+    """Minutes since the start, and what a million target tokens cost just then, with all that ran and the head."""
     return thinned(
         [
             (minutes_since(run, summary.at), cost)
             for summary in run.summaries
-            if (cost := measured_cost(summary, prices)) is not None
+            if (cost := summary.running_usd_per_million) is not None
         ]
     )
 
@@ -117,22 +116,6 @@ def cost_over_time(run: Run) -> Line:
 def usd_per_hour_over_time(run: Run) -> Line:
     """Minutes since the start, and what the cluster costs an hour, head included."""
     return thinned([(minutes_since(run, summary.at), summary.usd_per_hour) for summary in run.summaries])
-
-
-def measured_cost(summary: Summary, usd_per_hour: Mapping[str, float]) -> float | None:
-    """Dollars per million target tokens of one observation's workers, as report.json reckons them."""
-    if any(flavor not in usd_per_hour for flavor in summary.fleet.present):
-        return None
-    return summary.usd_per_million_tokens(summary.fleet.usd_per_hour(usd_per_hour))
-
-
-def prices_of(run: Run) -> dict[str, float]:
-    """Dollars an hour of each flavor, as the report has them."""
-    return {
-        flavor: values["usd_per_hour"]
-        for flavor, values in run.report["flavors"].items()
-        if values["usd_per_hour"] is not None
-    }
 
 
 def loss_over_steps(run: Run) -> Line:

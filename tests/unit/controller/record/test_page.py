@@ -51,11 +51,12 @@ def test_the_fleet_over_time_is_the_runs(moved: Run) -> None:
     assert max(map(sum, zip(*counts.values(), strict=True))) == 11
 
 
-def test_the_cost_over_time_ends_where_report_json_says(moved: Run) -> None:
+def test_the_cost_over_time_is_that_of_all_that_runs(moved: Run) -> None:
     line = series.cost_over_time(moved)
-    cost = moved.report["cost"]["usd_per_million_tokens"]
-    assert line.y[0] == pytest.approx(cost["initial"], rel=0.1)
-    assert line.y[-1] == pytest.approx(cost["final"], rel=0.1)
+    cost = {fleet["name"]: fleet["usd_per_million_tokens"] for fleet in moved.report["alternatives"]["fleets"]}
+    assert line.y[0] == pytest.approx(cost["first fleet"], rel=0.1)
+    assert line.y[-1] == pytest.approx(cost["c5.large"], rel=0.1)
+    assert max(line.y) < 1.5 * line.y[0]
 
 
 def test_compute_times_per_token_tell_flavors_apart(moved: Run) -> None:
