@@ -61,8 +61,8 @@ def all_plots(run: Run) -> list[Plot]:
             "cost",
             "Dollars per million tokens over time",
             "Measured: the price an hour of all that runs, head included, over the target tokens that the training "
-            "gets through. While a move has grown the fleet and not shrunk it yet, both fleets are paid for. Dashed: moves, "
-            "where they ended.",
+            "gets through. While a move has grown the fleet and not shrunk it yet, both fleets are paid for. "
+            "Dashed: moves, where they ended.",
             cost_over_time,
         ),
         _plot(
