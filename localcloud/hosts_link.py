@@ -26,7 +26,11 @@ class HostsLink:
         self._last: list[HostSpec] = []
         self._closing = False
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "localcloud.hosts"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "localcloud.hosts"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C on a daemon in the foreground is not meant for the hosts
         )
         self._send({"settings": json.loads(settings.model_dump_json()), "state_dir": str(state_dir)})
         self._reader = threading.Thread(target=self._read, name="hosts", daemon=True)
