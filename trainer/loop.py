@@ -257,7 +257,8 @@ class Training:
         with Brake(self._speed) as brake:
             loss_sum, tokens = self._compute(parts)
         gradients = self._adam.gradients()
-        sum_gradients(gradients, self._settings.horovod.compression)
+        horovod = self._settings.horovod
+        sum_gradients(gradients, horovod.compression, horovod.fusion_threshold_mb)
         result = self._exchange(world, loss_sum, tokens, brake.compute_time_s)
         self._check_loss(result.loss_sum / result.tokens)
         scale = 1.0 / result.tokens

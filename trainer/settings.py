@@ -94,13 +94,13 @@ class StopSettings:
 class HorovodSettings:
     """Horovod's own options; None leaves its default.
 
-    ``fusion_threshold_mb``: tensor fusion. ``cycle_time_ms``: how often tensors are exchanged. ``autotune`` searches
-    both and writes ``autotune_log`` on rank 0's node. ``timeline``: a trace file on rank 0's node. ``compression``:
-    gradients are exchanged as float16. ``hierarchical_allreduce``: first within a node, then between nodes.
-    ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
+    ``fusion_threshold_mb``: tensor fusion, the gradients travel in pieces of this size. ``cycle_time_ms``: how often
+    tensors are exchanged. ``autotune`` searches both and writes ``autotune_log`` on rank 0's node. ``timeline``: a
+    trace file on rank 0's node. ``compression``: gradients are exchanged as float16. ``hierarchical_allreduce``: first within
+    a node, then between nodes. ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
     """
 
-    fusion_threshold_mb: int | None = None
+    fusion_threshold_mb: int = 64
     cycle_time_ms: float | None = None
     autotune: bool = False
     autotune_log: str | None = None
@@ -113,7 +113,7 @@ class HorovodSettings:
     def environment(self) -> dict[str, str]:
         """The settings as the environment variables that Horovod reads when a rank begins."""
         optional = {
-            "HOROVOD_FUSION_THRESHOLD": self.fusion_threshold_mb and self.fusion_threshold_mb * 1024 * 1024,
+            "HOROVOD_FUSION_THRESHOLD": self.fusion_threshold_mb * 1024 * 1024,
             "HOROVOD_CYCLE_TIME": self.cycle_time_ms,
             "HOROVOD_AUTOTUNE": "1" if self.autotune else None,
             "HOROVOD_AUTOTUNE_LOG": self.autotune_log,

@@ -57,8 +57,7 @@ def decision_from_json(text: str) -> Decision:
     raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
     raw["flavors"] = tuple(FlavorEstimate(**flavor) for flavor in raw["flavors"])
     for name in ("fleets", "scaling"):
-        raw[name] = tuple(
-            FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw.get(name, ()))
+        raw[name] = tuple(FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw.get(name, ()))
     raw["bad_nodes"] = tuple(raw.get("bad_nodes", ()))
     return Decision(**raw)
 
@@ -84,5 +83,10 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
 
 def _fact(raw: dict[str, Any]) -> Fact:
     change = raw.get("last_change")
-    return Fact(**{**raw, "state": TrainingState(raw["state"]),
-                   "last_change": None if change is None else MembershipChange(**change)})
+    return Fact(
+        **{
+            **raw,
+            "state": TrainingState(raw["state"]),
+            "last_change": None if change is None else MembershipChange(**change),
+        }
+    )

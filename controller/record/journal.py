@@ -79,8 +79,13 @@ class Journal:
     def info(self) -> RunInfo:
         """What the run is."""
         values = self._values()
-        return RunInfo(values["run"], values["environment"], values["policy"], float(values["started_at"]),
-                       Fleet(json.loads(values["initial"])))
+        return RunInfo(
+            values["run"],
+            values["environment"],
+            values["policy"],
+            float(values["started_at"]),
+            Fleet(json.loads(values["initial"])),
+        )
 
     def stage(self) -> Stage:
         """Where the run is."""
@@ -129,23 +134,36 @@ class Journal:
         with self._database:
             row = self._database.execute(
                 "INSERT INTO observations (at, fleet, facts, unknown, usd_per_hour) VALUES (?, ?, ?, ?, ?)",
-                (observation.at, fleet, codec.to_json(observation.facts), codec.to_json(observation.unknown),
-                 usd_per_hour))
-            self._database.execute("INSERT INTO summaries VALUES (?, ?, ?, ?, ?)", (
-                row.lastrowid, observation.at, usd_per_hour, fleet, codec.to_json(brief)))
+                (
+                    observation.at,
+                    fleet,
+                    codec.to_json(observation.facts),
+                    codec.to_json(observation.unknown),
+                    usd_per_hour,
+                ),
+            )
+            self._database.execute(
+                "INSERT INTO summaries VALUES (?, ?, ?, ?, ?)",
+                (row.lastrowid, observation.at, usd_per_hour, fleet, codec.to_json(brief)),
+            )
 
     def observations(self, since: float = 0.0, last: int | None = None) -> tuple[Observation, ...]:
         """Observations since a time, oldest first; at most the `last` ones."""
         rows = self._database.execute(
             "SELECT * FROM observations WHERE at >= ? ORDER BY at DESC, id DESC LIMIT ?",
-            (since, -1 if last is None else last)).fetchall()
+            (since, -1 if last is None else last),
+        ).fetchall()
         return tuple(_observation(row) for row in reversed(rows))
 
     def summaries(self, after: int = 0) -> Iterator[tuple[int, summary.Summary]]:
         """Every observation in a few numbers, oldest first, with its number; those after a number."""
         for row in self._database.execute("SELECT * FROM summaries WHERE id > ? ORDER BY id", (after,)):
-            yield row["id"], summary.from_plain(
-                row["at"], Fleet(json.loads(row["fleet"])), row["usd_per_hour"], json.loads(row["summary"]))
+            yield (
+                row["id"],
+                summary.from_plain(
+                    row["at"], Fleet(json.loads(row["fleet"])), row["usd_per_hour"], json.loads(row["summary"])
+                ),
+            )
 
     def spent_usd(self, until: float | None = None) -> float:
         """The cost of the cluster integrated over the observations; `until` extends the last one to a time."""
@@ -163,7 +181,8 @@ class Journal:
     def add_decision(self, decision: Decision) -> None:
         self._database.execute(
             "INSERT INTO decisions (at, policy, verdict, reason, decision) VALUES (?, ?, ?, ?, ?)",
-            (decision.at, decision.policy, decision.verdict.value, decision.reason, codec.to_json(decision)))
+            (decision.at, decision.policy, decision.verdict.value, decision.reason, codec.to_json(decision)),
+        )
 
     def decisions(self) -> Iterator[Decision]:
         """All decisions, oldest first."""
@@ -195,7 +214,8 @@ class Journal:
         """Writes a move's row, the first time or again."""
         row = codec.move_to_row(move)
         self._database.execute(
-            f"INSERT OR REPLACE INTO moves ({', '.join(row)}) VALUES ({', '.join(':' + name for name in row)})", row)
+            f"INSERT OR REPLACE INTO moves ({', '.join(row)}) VALUES ({', '.join(':' + name for name in row)})", row
+        )
 
     def moves(self) -> tuple[Move, ...]:
         """All moves, oldest first."""
@@ -206,8 +226,9 @@ class Journal:
         return next((move for move in self.moves() if not move.phase.is_final), None)
 
     def add_event(self, at: float, kind: str, message: str, move_id: int | None = None) -> None:
-        self._database.execute("INSERT INTO events (at, move_id, kind, message) VALUES (?, ?, ?, ?)",
-                               (at, move_id, kind, message))
+        self._database.execute(
+            "INSERT INTO events (at, move_id, kind, message) VALUES (?, ?, ?, ?)", (at, move_id, kind, message)
+        )
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
         """All events, or those after a number, oldest first: id (their number), at, move_id, kind, message."""
@@ -233,11 +254,15 @@ class Journal:
         try:
             version = self._database.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError as error:
-            raise JournalError(f"{path} can't be read: {error}.",
-                               "Move that run's folder away; `centavo optimize` then starts a new run.") from error
+            raise JournalError(
+                f"{path} can't be read: {error}.",
+                "Move that run's folder away; `centavo optimize` then starts a new run.",
+            ) from error
         if version != SCHEMA_VERSION:
-            raise JournalError(f"{path} has schema {version}, this Centavo writes {SCHEMA_VERSION}.",
-                               "Go on with the version that began the run, or move its folder away.")
+            raise JournalError(
+                f"{path} has schema {version}, this Centavo writes {SCHEMA_VERSION}.",
+                "Go on with the version that began the run, or move its folder away.",
+            )
 
 
 def create_journal(directory: Path, info: RunInfo) -> Journal:
@@ -245,13 +270,25 @@ def create_journal(directory: Path, info: RunInfo) -> Journal:
     directory.mkdir(parents=True)
     with closing(sqlite3.connect(directory / FILE_NAME)) as database, database:
         database.executescript("PRAGMA journal_mode=WAL;" + SCHEMA + f"PRAGMA user_version = {SCHEMA_VERSION};")
-        database.executemany("INSERT INTO run VALUES (?, ?)", [
-            ("run", info.run), ("environment", info.environment), ("policy", info.policy),
-            ("started_at", repr(info.started_at)), ("initial", codec.to_json(info.initial)),
-            ("stage", Stage.STARTING.value), ("status", "running")])
+        database.executemany(
+            "INSERT INTO run VALUES (?, ?)",
+            [
+                ("run", info.run),
+                ("environment", info.environment),
+                ("policy", info.policy),
+                ("started_at", repr(info.started_at)),
+                ("initial", codec.to_json(info.initial)),
+                ("stage", Stage.STARTING.value),
+                ("status", "running"),
+            ],
+        )
     return Journal(directory)
 
 
 def _observation(row: sqlite3.Row) -> Observation:
-    return Observation(row["at"], Fleet(json.loads(row["fleet"])), codec.facts_from_json(row["facts"]),
-                       codec.unknown_from_json(row["unknown"]))
+    return Observation(
+        row["at"],
+        Fleet(json.loads(row["fleet"])),
+        codec.facts_from_json(row["facts"]),
+        codec.unknown_from_json(row["unknown"]),
+    )

@@ -54,8 +54,14 @@ def _moves(report: Mapping[str, Any]) -> Table:
     for move in report["moves"]:
         outcome = move["outcome"] + (f": {move['outcome_reason']}" if move["outcome_reason"] else "")
         told = f"{Fleet(move['from'])}  ->  {Fleet(move['to'])}\n{move['reason']}\n{outcome}"
-        table.add_row(move["at"][11:19], told, _number(move["took_s"], 0), _number(move["pause_s"], 1),
-                      _number(move["steps_lost"], 0), end_section=True)
+        table.add_row(
+            move["at"][11:19],
+            told,
+            _number(move["took_s"], 0),
+            _number(move["pause_s"], 1),
+            _number(move["steps_lost"], 0),
+            end_section=True,
+        )
     return table
 
 

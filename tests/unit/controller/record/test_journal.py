@@ -28,8 +28,28 @@ from controller.record.runs import latest_run, start_run, unfinished_run
 
 NOW = 1_800_000_000.0
 FLEET = Fleet({"c5.large": 2, "t2.medium": 0})
-FACT = Fact("i-1", "c5.large", 0, 2, TrainingState.TRAINING, 10, 0.5, 0.4, 8.0, 100.0, 10, NOW, 1 << 20, None, 100,
-            2000, 2.5, 0.5, 0.2, MembershipChange(NOW - 5, 1, 2, 1.5, 0))
+FACT = Fact(
+    "i-1",
+    "c5.large",
+    0,
+    2,
+    TrainingState.TRAINING,
+    10,
+    0.5,
+    0.4,
+    8.0,
+    100.0,
+    10,
+    NOW,
+    1 << 20,
+    None,
+    100,
+    2000,
+    2.5,
+    0.5,
+    0.2,
+    MembershipChange(NOW - 5, 1, 2, 1.5, 0),
+)
 OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", "missing"),))
 MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), "cheaper")
 
@@ -60,17 +80,33 @@ def test_only_the_last_observations_come_back_when_asked(journal: Journal) -> No
 
 def test_a_decision_comes_back_whole(journal: Journal) -> None:
     decision = Decision(
-        NOW, "p", Verdict.MOVE, FLEET, Fleet({"t2.medium": 2}), "cheaper",
+        NOW,
+        "p",
+        Verdict.MOVE,
+        FLEET,
+        Fleet({"t2.medium": 2}),
+        "cheaper",
         (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50, None),),
-        (FleetEstimate(FLEET, 0.5, 200.0, 0.2, 0.3, 60.0, 0.1),), 0.2, 0.1)
+        (FleetEstimate(FLEET, 0.5, 200.0, 0.2, 0.3, 60.0, 0.1),),
+        0.2,
+        0.1,
+    )
     journal.add_decision(decision)
     assert again(journal).last_decision() == decision
 
 
 @pytest.mark.parametrize("phase", list(MovePhase))
 def test_a_move_comes_back_whole_in_every_phase(journal: Journal, phase: MovePhase) -> None:
-    move = replace(MOVE, phase=phase, grown=("i-3",), drain=("i-1", "i-2"), outcome_reason="why", ended_at=NOW + 9,
-                   pause_s=1.5, steps_lost=0)
+    move = replace(
+        MOVE,
+        phase=phase,
+        grown=("i-3",),
+        drain=("i-1", "i-2"),
+        outcome_reason="why",
+        ended_at=NOW + 9,
+        pause_s=1.5,
+        steps_lost=0,
+    )
     journal.save_move(MOVE)
     journal.save_move(move)
     reopened = again(journal)
