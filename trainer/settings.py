@@ -96,8 +96,8 @@ class HorovodSettings:
 
     ``fusion_threshold_mb``: tensor fusion, the gradients travel in pieces of this size. ``cycle_time_ms``: how often
     tensors are exchanged. ``autotune`` searches both and writes ``autotune_log`` on rank 0's node. ``timeline``: a
-    trace file on rank 0's node. ``compression``: gradients are exchanged as float16. ``hierarchical_allreduce``: first within
-    a node, then between nodes. ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
+    trace file on rank 0's node. ``compression``: gradients are exchanged as float16. ``hierarchical_allreduce``: first
+    within a node, then between nodes. ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
     """
 
     fusion_threshold_mb: int = 64
