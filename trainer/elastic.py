@@ -256,9 +256,7 @@ def _groups(arrays: list[Any], limit: int) -> list[list[Any]]:
 def sum_gradients(gradients: list[Any], compression: str, piece_mb: int) -> None:
     """Replace every float32 gradient by its sum over the ranks.
 
-    They travel together, in pieces of ``piece_mb``, each waited for before the next. Horovod's own tensor fusion is
-    kept out of it on purpose: in 0.28.1 a rank that has been initialised a second time forgets its fusion threshold
-    when a cycle time is set, fuses other tensors than the new ranks do, and gloo ends the process.
+    They travel together, in pieces of ``piece_mb``: one negotiation a step instead of one for each gradient.
     """
     if hvd.size() == 1:
         return
@@ -269,8 +267,6 @@ def sum_gradients(gradients: list[Any], compression: str, piece_mb: int) -> None
         tensor, context = compressor.compress(flat)
         hvd.allreduce_(tensor, average=False, name=f"gradients.{number}", priority=-number)
         _spread(compressor.decompress(tensor, context), group)
-        if len(groups) > 1:
-            tensor.wait_to_read()
 
 
 def _spread(flat: Any, arrays: list[Any]) -> None:

@@ -83,7 +83,8 @@ class Rank:
     def train(self, training: Training, link: Link) -> int:
         """Train to the end. Returns the exit code: 0 for a finished training and for one that was left as planned."""
         world = World()
-        os.environ.update({k: v for k, v in self.settings.horovod.environment().items() if k not in os.environ})
+        wanted = self.settings.horovod.environment(world.is_elastic)
+        os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
         try:
             training.run(world)
             scores = finish(training, world, self.settings)

@@ -110,11 +110,16 @@ class HorovodSettings:
     gloo_timeout_s: int = 5
     log_level: str = "ERROR"
 
-    def environment(self) -> dict[str, str]:
-        """The settings as the environment variables that Horovod reads when a rank begins."""
+    def environment(self, is_elastic: bool = False) -> dict[str, str]:
+        """The settings as the environment variables that Horovod reads when a rank begins.
+
+        In an elastic training Horovod's own fusion threshold and cycle time stay at their defaults: Horovod 0.28.1
+        cannot fix them a second time in one process. One of them set, the ranks that stay fuse other tensors than those
+        that join, and gloo ends them; both set, ``hvd.init()`` ends in a segmentation fault.
+        """
         optional = {
-            "HOROVOD_FUSION_THRESHOLD": self.fusion_threshold_mb * 1024 * 1024,
-            "HOROVOD_CYCLE_TIME": self.cycle_time_ms,
+            "HOROVOD_FUSION_THRESHOLD": None if is_elastic else self.fusion_threshold_mb * 1024 * 1024,
+            "HOROVOD_CYCLE_TIME": None if is_elastic else self.cycle_time_ms,
             "HOROVOD_AUTOTUNE": "1" if self.autotune else None,
             "HOROVOD_AUTOTUNE_LOG": self.autotune_log,
             "HOROVOD_TIMELINE": self.timeline,

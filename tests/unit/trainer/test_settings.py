@@ -75,6 +75,13 @@ def test_horovod_options_become_its_environment() -> None:
     assert "HOROVOD_TIMELINE" not in environment
 
 
+def test_an_elastic_training_leaves_fusion_and_cycle_time_to_horovod() -> None:
+    horovod = settings_from({"stop": {"steps": 1}, "horovod": {"cycle_time_ms": 2.5}}).horovod
+    environment = horovod.environment(is_elastic=True)
+    assert "HOROVOD_CYCLE_TIME" not in environment and "HOROVOD_FUSION_THRESHOLD" not in environment
+    assert environment["HOROVOD_GLOO_TIMEOUT_SECONDS"] == "5"
+
+
 def test_a_key_can_be_overridden_where_the_trainer_is_started(tmp_path: Path) -> None:
     path = tmp_path / "training.yml"
     path.write_text("stop: {steps: 10}\nmodel: {layers: 4}\n")
