@@ -60,11 +60,13 @@ clean: ## Remove what was generated here, the virtual environment too; running c
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-.PHONY: setup test test-fast lint format
-test: setup ## All tests: linters, unit, contract, Terraform, and the whole job end to end
+.PHONY: setup test test-long test-fast lint format
+test: setup ## All tests but the long ones: linters, unit, contract, Terraform
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
-	@$(BIN)/python -m pytest tests
+	@$(BIN)/python -m pytest tests -m "not long"
+test-long: setup ## The tests that take minutes: whole jobs on localcloud, fleets of real ranks, nodes replaced under them
+	@$(BIN)/python -m pytest tests -m long
 test-fast: setup ## The tests that start no process
 	@$(BIN)/python -m pytest tests -m "not slow and not e2e" -q
 lint: setup $(LINT_VENV)/.ready ## ruff, mypy, import-linter, terraform fmt, ansible-lint

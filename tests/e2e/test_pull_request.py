@@ -15,7 +15,7 @@ from sandbox import Sandbox, make_sandbox, wait_until
 
 from tests.support.github import FakeGitHub, serving
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1500)]
 
 INITIAL = {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}
 CAPACITY = "terraform/environments/local/capacity.auto.tfvars.json"

@@ -159,6 +159,7 @@ def make_sandbox(
         it["aws"]["environment"]["AWS_ENDPOINT_URL"] = sandbox.endpoint
         it["ssh"]["port"] = ssh
         it["fleet"]["initial"] = dict(initial)
+        it["controller"]["decide"]["switching"] = dict.fromkeys(("boot_s", "configure_s", "pause_s", "drain_s"), 1)
         it["limits"].update(min_nodes=sum(initial.values()), max_nodes=sum(initial.values()))
 
     edit_yaml(directory / "centavo.yml", settings)
