@@ -16,6 +16,7 @@ from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.timeout(2400),
     pytest.mark.skipif(shutil.which("terraform") is None, reason="Terraform is not installed"),
 ]
