@@ -20,11 +20,15 @@ include $(ENV_DIR)/env.mk
 include requirements/setup.mk
 
 CENTAVO := $(BIN)/centavo --env $(ENV)
-OPTIMIZE_OPTIONS = $(if $(POLICY),--policy $(POLICY)) $(if $(INTERVAL),--interval $(INTERVAL)) $(if $(VIA),--via $(VIA))
+# make optimize DEADLINE=2h30m is centavo optimize --deadline=2h30m, and so on
+option = $(if $($1),--$(2)='$($1)')
+OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,interval) $(call option,VIA,via) \
+    $(call option,DEADLINE,deadline) $(call option,BUDGET,budget) \
+    $(call option,METRICS,metrics) $(call option,LOG_FORMAT,log-format))
 
 ##@ The main job
 .PHONY: optimize apply train
-optimize: setup cloud-up ## Train, and move to the cheapest flavor meanwhile (POLICY= INTERVAL= VIA=)
+optimize: setup cloud-up ## Train, and move to the cheapest flavor meanwhile (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
 apply: setup cloud-up ## Make the network, the head and one group per flavor
 	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN))

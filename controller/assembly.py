@@ -22,6 +22,7 @@ from controller.errors import ConfigError
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.observe.prices import read_prices, require_prices
 from controller.observe.progress import read_progress
+from controller.promises import Asked, Promises, nothing_asked
 from controller.record.events import Reporter
 from controller.record.journal import Journal
 from controller.record.runs import start_run, unfinished_run
@@ -57,20 +58,25 @@ class Workshop:
             self.clock.is_stopping,
         )
 
-    def journal(self, policy: str | None = None) -> Journal:
-        """The journal of the unfinished run, or of a new one."""
-        policy = policy or self.environment.settings.controller.policy
-        journal = unfinished_run(self.environment.runs_directory, self.environment.name)
-        if journal is not None:
-            journal.set_policy(policy)
-            return journal
-        return start_run(
-            self.environment.runs_directory,
-            environment=self.environment.name,
-            policy=policy,
-            initial=self.environment.initial_fleet,
-            now=self.clock.now(),
-        )
+    def journal(self, policy: str | None = None, ask: Asked = nothing_asked) -> Journal:
+        """The journal of the unfinished run, or of a new one. Raises ConfigError, and begins no run, when what is asked
+        of it can't be."""
+        environment = self.environment
+        journal = unfinished_run(environment.runs_directory, environment.name)
+        started_at = self.clock.now() if journal is None else journal.info().started_at
+        asked, policy = ask(started_at), policy or environment.settings.controller.policy
+        if journal is None:
+            journal = start_run(
+                environment.runs_directory,
+                environment=environment.name,
+                policy=policy,
+                initial=environment.initial_fleet,
+                now=started_at,
+            )
+        journal.set_policy(policy)
+        limits = environment.settings.limits
+        journal.promise(asked, Promises(limits.deadline_at, limits.budget_usd))
+        return journal
 
     def cluster(self, journal: Journal) -> LiveCluster:
         """The cluster, as one run sees it."""

@@ -25,11 +25,11 @@ from controller.domain import Fleet, Observation
 from controller.errors import CentavoError, JournalError, StoppedError
 from controller.loop import at_once
 from controller.observe.progress import read_progress
+from controller.promises import in_words, parse_asked
 from controller.record import codec
 from controller.record.cli import add_looking, add_telling_options, print_reports, telling, write_reports
 from controller.record.events import PlainReporter, describe
 from controller.record.journal import Journal, Stage
-from controller.record.report import iso
 from controller.record.runs import latest_run
 from controller.record.table import facts_table
 from controller.review.cli import (
@@ -42,6 +42,7 @@ from controller.review.cli import (
     pull_request_approval,
 )
 from controller.simulate.cli import add_parser as add_simulate
+from controller.times import iso
 
 Command = Callable[[Workshop, argparse.Namespace], int]
 
@@ -132,6 +133,18 @@ def _add_optimize(commands: Any) -> None:
     added.add_argument("--policy", help=f"how to decide: {', '.join(POLICIES)} (default: centavo.yml's)")
     added.add_argument("--interval", type=float, metavar="SECONDS", help="between two looks (default: centavo.yml's)")
     added.add_argument(
+        "--deadline",
+        metavar="DEADLINE",
+        help="when the training shall be done: 90s, 10m or 2h30m from the run's start on, or 2026-11-21T18:00:00Z; "
+        "an unfinished run keeps its own until another is given (default: centavo.yml's)",
+    )
+    added.add_argument(
+        "--budget",
+        metavar="USD",
+        help="what the whole training may cost, in US dollars, what has been spent included; kept as the deadline is "
+        "(default: centavo.yml's)",
+    )
+    added.add_argument(
         "--via",
         choices=["controller", "pull-request"],
         default="controller",
@@ -181,9 +194,10 @@ def optimize(workshop: Workshop, options: argparse.Namespace) -> int:
     """The main job, from the beginning or from where the last one stopped."""
     policy = options.policy or workshop.environment.settings.controller.policy
     check_policy(policy)
-    journal = workshop.journal(policy)
+    journal = workshop.journal(policy, parse_asked(options.deadline, options.budget))
     info = journal.info()
-    print(f"Run {info.run}, environment {info.environment}, policy {policy}: {journal.directory}", flush=True)
+    promised = "".join(f", {promise}" for promise in in_words(info.promises))
+    print(f"Run {info.run}, environment {info.environment}, policy {policy}{promised}: {journal.directory}", flush=True)
     approval = pull_request_approval(workshop, journal, options) if options.via == "pull-request" else None
     try:
         with telling(workshop, journal, options):
@@ -207,6 +221,8 @@ def status(workshop: Workshop, options: argparse.Namespace) -> int:
         print(json.dumps(document, indent=2))
         return 0
     for name, value in document.items():
+        if value is None and name in ("deadline_at", "budget_usd"):
+            continue
         print(f"{name.replace('_', ' '):>22}  {_human(value)}")
     return 0
 
@@ -221,6 +237,8 @@ def _status(workshop: Workshop, journal: Journal, observation: Observation | Non
         "stage": journal.stage().value,
         "status": journal.status(),
         "started_at": iso(info.started_at),
+        "deadline_at": None if info.promises.deadline_at is None else iso(info.promises.deadline_at),
+        "budget_usd": info.promises.budget_usd,
         "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
         "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],
     }
@@ -247,11 +265,17 @@ def facts(workshop: Workshop, options: argparse.Namespace) -> int:
 
 
 def explain(workshop: Workshop, options: argparse.Namespace) -> int:
-    """The last decision."""
-    decision = _latest(workshop).last_decision()
+    """The last decision, and what was promised of its run."""
+    journal = _latest(workshop)
+    decision = journal.last_decision()
     if decision is None:
         raise JournalError("Nothing has been decided yet.", "`centavo optimize` decides as soon as facts come in.")
-    print(json.dumps(codec.plain(decision), indent=2) if options.json else render_explanation(decision))
+    if options.json:
+        print(json.dumps(codec.plain(decision), indent=2))
+        return 0
+    print(render_explanation(decision), end="")
+    for promise in in_words(journal.info().promises):
+        print(promise)
     return 0
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from controller.domain import Fleet, Limits
 from controller.errors import ConfigError
+from controller.times import parse_time
 
 Count = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 PositiveCount = Annotated[int, Field(ge=1, le=100_000, strict=True)]
@@ -52,6 +54,13 @@ class FleetSettings(_Section):
     initial: Mapping[str, Count]
 
 
+def _seconds_since_epoch(value: Any) -> Any:
+    """YAML reads 2026-11-21T18:00:00Z as a time by itself, and in quotes as text. Raises ValueError without a zone."""
+    if isinstance(value, datetime):
+        value = value.isoformat()
+    return parse_time(value) if isinstance(value, str) else value
+
+
 class LimitSettings(_Section):
     """What a fleet may be; what is left out is not limited."""
 
@@ -61,7 +70,8 @@ class LimitSettings(_Section):
     max_vcpus_per_flavor: Mapping[str, Count] = Field(default_factory=dict)
     max_usd_per_hour: PositiveUsd | None = None
     budget_usd: PositiveUsd | None = None
-    deadline_at: float | None = None
+    deadline_at: Annotated[float | None, BeforeValidator(_seconds_since_epoch)] = None
+    """Seconds since the epoch, which the file may give as an ISO 8601 time with its zone."""
     max_surge: Count | None = None
     exclude: tuple[str, ...] = ()
 

@@ -284,7 +284,9 @@ def decide_on(
     limits: Limits,
     decide: Decider,
 ) -> Decision:
-    """What to do now, on the present observation and on what the journal remembers."""
+    """What to do now, on the present observation and on what the journal remembers; `limits` are those of centavo.yml,
+    and what was promised of the run comes over them."""
+    info = journal.info()
     earlier = journal.observations(last=HISTORY_LENGTH)
     history = History(
         observations=earlier,
@@ -293,8 +295,8 @@ def decide_on(
         unavailable={f: until for f, (until, _) in journal.unavailable(observation.at).items()},
     )
     present = () if earlier and earlier[-1].at >= observation.at else (observation,)
-    progress = read_progress(observation, journal.info().started_at)
-    return decide((*earlier, *present), prices, limits, progress, history)
+    progress = read_progress(observation, info.started_at)
+    return decide((*earlier, *present), prices, info.promises.onto(limits), progress, history)
 
 
 def with_pauses(move: Move, observations: Sequence[Observation]) -> Move:

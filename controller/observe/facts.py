@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from controller.domain import Fact, Instance, MembershipChange, TrainingState, UnknownNode
+from controller.times import parse_time
 
 SCHEMA = 1
 CLOCK_TOLERANCE_S = 5.0
@@ -98,28 +98,6 @@ def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
         emulated_speed=_optional_positive(raw, "emulated_speed"),
         last_change=_change(raw.get("last_change")),
     )
-
-
-def parse_time(text: Any) -> float:
-    """Seconds since the epoch of an ISO 8601 time with a zone (`2026-11-21T06:00:00Z`). Raises ValueError."""
-    if not isinstance(text, str):
-        raise ValueError(f"{text!r} is not a time")
-    moment = datetime.fromisoformat(_python_310_form(text))
-    if moment.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone")
-    return moment.timestamp()
-
-
-def _python_310_form(text: str) -> str:
-    """Python 3.10 reads neither `Z` nor fractions of other than three or six digits."""
-    text = text.strip()
-    if text.endswith(("Z", "z")):
-        text = text[:-1] + "+00:00"
-    head, dot, rest = text.partition(".")
-    if not dot:
-        return text
-    digits = len(rest) - len(rest.lstrip("0123456789"))
-    return f"{head}.{rest[:digits][:6].ljust(6, '0')}{rest[digits:]}"
 
 
 def _time(raw: Mapping[str, Any], key: str) -> float:

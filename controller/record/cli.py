@@ -73,7 +73,13 @@ def telling(workshop: Workshop, journal: Journal, options: argparse.Namespace) -
     keep_setup(
         workshop.environment,
         journal.directory,
-        {"ENV": info.environment, "POLICY": info.policy, "INTERVAL": options.interval},
+        {
+            "ENV": info.environment,
+            "POLICY": info.policy,
+            "INTERVAL": options.interval,
+            "DEADLINE": options.deadline,
+            "BUDGET": options.budget,
+        },
     )
     reporters: list[Reporter] = []
     with ExitStack() as stack:

@@ -16,6 +16,7 @@ from typing import Any
 
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Move, Observation
 from controller.errors import JournalError
+from controller.promises import NOTHING_PROMISED, Promises
 from controller.record import codec, summary
 
 SCHEMA_VERSION = 1
@@ -60,6 +61,8 @@ class RunInfo:
     policy: str
     started_at: float
     initial: Fleet
+    promises: Promises = NOTHING_PROMISED
+    """What was asked of this run, else what centavo.yml said when the run was last taken up."""
 
 
 class Journal:
@@ -85,7 +88,14 @@ class Journal:
             values["policy"],
             float(values["started_at"]),
             Fleet(json.loads(values["initial"])),
+            _promises(values, "asked").over(_promises(values, "configured")),
         )
+
+    def promise(self, asked: Promises, configured: Promises) -> None:
+        """Keeps what a person asks of this run, which leaves standing what was asked before and is not asked anew; and
+        what centavo.yml says, which holds for the rest."""
+        self._set("asked", codec.to_json(asked.over(_promises(self._values(), "asked"))))
+        self._set("configured", codec.to_json(configured))
 
     def stage(self) -> Stage:
         """Where the run is."""
@@ -283,6 +293,10 @@ def create_journal(directory: Path, info: RunInfo) -> Journal:
             ],
         )
     return Journal(directory)
+
+
+def _promises(values: Mapping[str, str], key: str) -> Promises:
+    return Promises(**json.loads(values.get(key, "{}")))
 
 
 def _observation(row: sqlite3.Row) -> Observation:

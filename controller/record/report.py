@@ -9,17 +9,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from controller.domain import FlavorEstimate, Fleet, MembershipChange, Move, MovePhase
 from controller.observe.changes import distinct_changes
-from controller.observe.facts import parse_time
 from controller.record.alternatives import alternatives
 from controller.record.journal import Journal
 from controller.record.summary import Summary
+from controller.times import iso, parse_time
 
 FILE_NAME = "report.json"
 SCORES = Path("results") / "scores.json"
@@ -47,6 +46,10 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
         "run": info.run,
         "environment": info.environment,
         "policy": info.policy,
+        "limits": {
+            "deadline_at": None if info.promises.deadline_at is None else iso(info.promises.deadline_at),
+            "budget_usd": info.promises.budget_usd,
+        },
         "status": journal.status(),
         "status_reason": journal.status_reason(),
         "started_at": iso(info.started_at),
@@ -73,11 +76,6 @@ def read_scores(run_directory: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return scores if isinstance(scores, dict) else {}
-
-
-def iso(at: float) -> str:
-    """A time as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def usd_per_million_tokens(

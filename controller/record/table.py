@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from controller.domain import Fleet, Observation
+from controller.times import parse_time
 
 
 def print_summary(report: Mapping[str, Any], console: Console | None = None) -> None:
@@ -84,11 +85,30 @@ def _result(report: Mapping[str, Any]) -> Table:
         ),
         ("spent", f"{_number(cost['spent_usd'], 4)} $, head included"),
     ]
+    rows += _promises(report)
     if report.get("status_reason"):
         rows.append(("reason", str(report["status_reason"])))
     for name, value in rows:
         table.add_row(name, value)
     return table
+
+
+def _promises(report: Mapping[str, Any]) -> list[tuple[str, RenderableType]]:
+    """Deadline and budget, where there are such, and what became of them."""
+    deadline_at, budget_usd = report["limits"]["deadline_at"], report["limits"]["budget_usd"]
+    rows: list[tuple[str, RenderableType]] = []
+    if deadline_at is not None:
+        late_s = parse_time(report["ended_at"]) - parse_time(deadline_at) if report["ended_at"] else None
+        rows.append(("deadline", deadline_at if late_s is None else f"{deadline_at}, {_lateness(late_s)}"))
+    if budget_usd is not None:
+        left_usd = budget_usd - report["cost"]["spent_usd"]
+        kept = f"exceeded by {-left_usd:.4f} $" if left_usd < 0 else f"{left_usd:.4f} $ left"
+        rows.append(("budget", f"{budget_usd:.4f} $, {kept}"))
+    return rows
+
+
+def _lateness(late_s: float) -> str:
+    return f"missed by {late_s:,.0f} s" if late_s > 0 else f"{-late_s:,.0f} s to spare"
 
 
 def facts_table(observation: Observation) -> Table:

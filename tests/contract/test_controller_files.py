@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from controller.observe.facts import parse_fact, parse_time
+from controller.observe.facts import parse_fact
+from controller.times import parse_time
 from tests.unit.controller.harness import Controller, new_world
 
 NUMBER, TEXT, COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer", "minimum": 0}
@@ -29,6 +30,7 @@ REPORT = table(
         "run": TEXT,
         "environment": TEXT,
         "policy": TEXT,
+        "limits": table({"deadline_at": {"anyOf": [TIME, {"type": "null"}]}, "budget_usd": MAYBE}),
         "status": {"enum": ["running", "finished", "failed", "interrupted"]},
         "fleet": table({"initial": FLEET, "final": FLEET}),
         "flavors": {

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from controller.domain import Fleet, Move
-from controller.observe.facts import parse_time
 from controller.record.journal import Journal
 from controller.record.setup import read_setup
 from controller.record.summary import Summary
+from controller.times import parse_time
 
 TRAIN_LOG = Path("results") / "train.log"
 

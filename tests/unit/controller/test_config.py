@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,20 @@ def test_a_wrong_key_is_named_with_its_file(tmp_path: Path, changes: dict[str, A
     with pytest.raises(ConfigError, match=reason) as error:
         environment(tmp_path, changes)
     assert "centavo.yml" in error.value.what
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["2027-01-15T08:00:00Z", "2027-01-15T09:00:00+01:00", datetime(2027, 1, 15, 8, tzinfo=timezone.utc), 1_800_000_000],
+)
+def test_a_deadline_is_a_time_with_its_zone_or_seconds_since_the_epoch(tmp_path: Path, given: Any) -> None:
+    assert environment(tmp_path, {"limits.deadline_at": given}).limits().deadline_at == 1_800_000_000.0
+
+
+@pytest.mark.parametrize("given", ["soon", "10m", "2027-01-15T08:00:00", datetime(2027, 1, 15, 8)])
+def test_a_deadline_without_a_zone_is_an_error(tmp_path: Path, given: Any) -> None:
+    with pytest.raises(ConfigError, match=r"limits\.deadline_at"):
+        environment(tmp_path, {"limits.deadline_at": given})
 
 
 def test_all_wrong_keys_are_named_at_once(tmp_path: Path) -> None:

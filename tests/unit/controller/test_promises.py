@@ -1,0 +1,190 @@
+"""Deadline and budget: given on the command line, kept in the journal, reckoned with, and told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.assembly import Workshop
+from controller.cli import explain, parser, status
+from controller.config import Environment, parse_settings
+from controller.domain import Decision, Fleet, Limits, Observation, Verdict
+from controller.errors import ConfigError
+from controller.loop import decide_on
+from controller.promises import Promises, in_words, parse_asked, parse_budget, parse_deadline, parse_duration
+from controller.record.events import PlainReporter
+from controller.record.journal import Stage
+from controller.record.report import make_report
+from controller.record.runs import unfinished_run
+from controller.record.table import print_summary
+from tests.unit.controller.harness import PRICES, SETTINGS, Controller
+from tests.unit.controller.world import World
+
+START = 1_800_000_000.0  # 2027-01-15T08:00:00Z
+FLEET = Fleet({"c5.large": 1})
+
+
+class StillClock:
+    """A clock that stands where it is put."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+
+def workshop(root: Path, at: float = START, **limits: Any) -> Workshop:
+    """A process that starts at a time, with other limits in centavo.yml."""
+    settings = {**SETTINGS, "limits": {**SETTINGS["limits"], **limits}}
+    environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
+    return Workshop(environment, {}, StillClock(at), PlainReporter())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("10m", 600), ("2h30m", 9000), ("1d", 86400), ("1.5h", 5400), (" 1d2h3m4s ", 93784)],
+)
+def test_a_duration_has_days_hours_minutes_and_seconds(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+    assert parse_deadline(text)(START) == START + seconds
+
+
+@pytest.mark.parametrize("text", ["2027-01-15T09:00:00Z", "2027-01-15T10:00:00+01:00", "2027-01-15T09:00:00.0Z"])
+def test_a_deadline_may_be_a_time_with_its_zone(text: str) -> None:
+    assert parse_deadline(text)(START) == START + 3600
+
+
+@pytest.mark.parametrize(
+    "text", ["", "10", "soon", "0m", "30m2h", "-5m", "18:00Z", "2027-01-15T09:00:00", "2027-01-15"]
+)
+def test_what_is_neither_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(ConfigError, match="neither a duration nor a time with its zone") as error:
+        parse_deadline(text)
+    assert "2h30m" in error.value.next_step and "2026-11-21T18:00:00Z" in error.value.next_step
+
+
+@pytest.mark.parametrize(("text", "usd"), [("5", 5.0), ("2.50", 2.5), ("$3", 3.0)])
+def test_a_budget_is_a_sum_of_dollars(text: str, usd: float) -> None:
+    assert parse_budget(text) == usd
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "nan", "inf", "two", "5 EUR"])
+def test_a_budget_that_is_no_sum_of_money_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="no sum of money"):
+        parse_budget(text)
+
+
+def test_a_deadline_before_the_runs_start_begins_no_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not after the run's start, 2027-01-15T08:00:00Z"):
+        workshop(tmp_path).journal(ask=parse_asked("2027-01-15T07:00:00Z", None))
+    assert unfinished_run(tmp_path / "runs", "test") is None
+
+
+def test_a_run_that_is_taken_up_again_keeps_what_was_asked_until_it_is_asked_anew(tmp_path: Path) -> None:
+    workshop(tmp_path).journal(ask=parse_asked("10m", "5"))
+    kept = workshop(tmp_path, START + 300).journal()
+    assert kept.info().promises == Promises(START + 600, 5.0)
+    other = workshop(tmp_path, START + 300).journal(ask=parse_asked("20m", None))
+    assert other.info().promises == Promises(START + 1200, 5.0), "a duration counts from the run's start"
+    cheaper = workshop(tmp_path, START + 300).journal(ask=parse_asked(None, "4"))
+    assert cheaper.info().promises == Promises(START + 1200, 4.0)
+
+
+def test_centavo_yml_holds_for_what_was_not_asked_and_is_read_anew(tmp_path: Path) -> None:
+    asked = workshop(tmp_path, deadline_at=START + 7200, budget_usd=9.0).journal(ask=parse_asked("10m", None))
+    assert asked.info().promises == Promises(START + 600, 9.0)
+    assert workshop(tmp_path, budget_usd=8.0).journal().info().promises == Promises(START + 600, 8.0)
+    assert workshop(tmp_path).journal().info().promises == Promises(START + 600, None)
+
+
+def test_a_new_run_knows_nothing_of_what_was_asked_of_the_last(tmp_path: Path) -> None:
+    first = workshop(tmp_path).journal(ask=parse_asked("10m", "5"))
+    first.set_stage(Stage.ENDED)
+    assert workshop(tmp_path, START + 900).journal().info().promises == Promises()
+
+
+def test_deciding_is_bound_by_what_was_asked_over_what_centavo_yml_says(tmp_path: Path) -> None:
+    given: list[Limits] = []
+
+    def decide(observations: Any, prices: Any, limits: Limits, progress: Any, history: Any) -> Decision:
+        given.append(limits)
+        return Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
+
+    here = workshop(tmp_path, deadline_at=START + 7200, max_nodes=7, budget_usd=9.0)
+    journal = here.journal(ask=parse_asked("10m", None))
+    decide_on(Observation(START, FLEET), journal, {}, here.environment.limits(), decide)
+    assert (given[0].deadline_at, given[0].budget_usd, given[0].max_nodes) == (START + 600, 9.0, 7)
+
+
+def test_the_report_and_the_status_tell_of_deadline_and_budget(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = workshop(tmp_path).journal(ask=parse_asked("10m", "5"))
+    assert in_words(journal.info().promises) == ["deadline 2027-01-15T08:10:00Z", "budget 5.0000 $"]
+    report = make_report(journal, PRICES, START + 60)
+    assert report["limits"] == {"deadline_at": "2027-01-15T08:10:00Z", "budget_usd": 5.0}
+    journal.end("finished", None, START + 700)
+    print_summary(make_report(journal, PRICES, START + 700))
+    told = capsys.readouterr().out
+    assert "2027-01-15T08:10:00Z, missed by 100 s" in told
+    assert "5.0000 $, 5.0000 $ left" in told
+
+
+class DownTerraform:
+    """An environment that is not up."""
+
+    def outputs(self) -> None:
+        return None
+
+
+def test_status_names_them_only_where_there_are_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = workshop(tmp_path)
+    monkeypatch.setattr(here, "terraform", lambda *_: DownTerraform())
+    here.journal()
+    status(here, parser().parse_args(["status"]))
+    assert "deadline" not in capsys.readouterr().out
+    here.journal(ask=parse_asked("10m", "5"))
+    status(here, parser().parse_args(["status"]))
+    told = capsys.readouterr().out
+    assert "deadline at  2027-01-15T08:10:00Z" in told and "budget usd  5.0000" in told
+    status(here, parser().parse_args(["status", "--json"]))
+    assert json.loads(capsys.readouterr().out)["budget_usd"] == 5.0
+
+
+def test_explain_ends_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here = workshop(tmp_path)
+    here.journal(ask=parse_asked("10m", "5")).add_decision(
+        Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
+    )
+    explain(here, parser().parse_args(["explain"]))
+    assert capsys.readouterr().out.endswith("deadline 2027-01-15T08:10:00Z\nbudget 5.0000 $\n")
+
+
+def test_a_tight_deadline_makes_the_fleet_faster_than_it_would_be_for_cost_alone(
+    world: World, controller: Callable[..., Any]
+) -> None:
+    """Three c5.xlarge are the fastest fleet, three c5.large the cheapest; 60 s are too little for the cheapest."""
+    world.total_steps = 2000
+    one: Controller = controller()
+    one.journal.promise(Promises(world.now + 60.0, None), Promises())
+    report = one.optimizer.run()
+    assert [move["to"] for move in report["moves"]][:1] == [{"c5.xlarge": 3}]
+
+
+def test_make_hands_every_option_over() -> None:
+    root = Path(__file__).resolve().parents[3]
+    given = ["POLICY=price-time", "DEADLINE=2h30m", "BUDGET=2.5", "METRICS=9464", "LOG_FORMAT=json"]
+    told = subprocess.run(["make", "-n", "optimize", *given], cwd=root, capture_output=True, text=True, check=True)
+    command = told.stdout.splitlines()[-1]
+    arguments = command.split("centavo --env local ")[1].replace("'", "").split()
+    options = parser().parse_args(arguments)
+    assert (options.policy, options.deadline, options.budget) == ("price-time", "2h30m", "2.5")
+    assert (options.metrics, options.log_format) == ("9464", "json")
