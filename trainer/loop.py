@@ -298,7 +298,7 @@ class Training:
         values = np.zeros(4 + 2 * size, dtype=np.float64)
         values[:4] = loss_sum, tokens, world.is_change_pending, self._orders.stop_reason is not None
         values[4 + rank], values[4 + size + rank] = tokens, compute_time_s
-        total = sum_vector(values, "step") if size > 1 else values
+        total = sum_vector(values, "step")
         return StepResult(
             loss_sum=float(total[0]),
             tokens=round(float(total[1])),
@@ -377,7 +377,7 @@ class Training:
         for start in range(0, len(mine), per_batch):
             batch = collate(mine[start : start + per_batch], self.vocabulary.pad_id)
             total += float(self.model.loss(*_on_device(batch))[0].asscalar()), batch.target_tokens
-        total = sum_vector(total, "validation") if world.size > 1 else total
+        total = sum_vector(total, "validation")
         return float(total[0] / total[1])
 
     def _keep_if_due(self, world: World) -> None:

@@ -19,7 +19,7 @@ from trainer.feed import Feed
 from trainer.settings import read
 from trainer.vocabulary import Vocabulary
 
-pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 LIMIT_S = 200.0
 STEPS = 260
