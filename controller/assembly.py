@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from controller.clock import SystemClock
 from controller.cluster import LiveCluster
-from controller.config import Environment, check_limits, load_environment
+from controller.config import Environment, PriceSource, check_limits, load_environment
 from controller.decide import POLICIES, Batches, DecideSettings, Objective, SwitchingAssumptions, decide
-from controller.domain import Decision, Flavor, History, Limits, Market, Observation, Price, Progress
+from controller.domain import Decision, Flavor, Fleet, History, Limits, Market, Observation, Price, Progress
 from controller.edges.ansible import Ansible
 from controller.edges.aws import Aws
+from controller.edges.prices import AwsPrices
 from controller.edges.ssh import answering, ensure_key_pair
-from controller.edges.terraform import FlavorOutput, Terraform
+from controller.edges.terraform import FlavorOutput, Outputs, Terraform
 from controller.errors import ConfigError
 from controller.loop import Approval, Decider, Optimizer, at_once
-from controller.observe.prices import read_prices, require_prices
+from controller.observe.asked_prices import Wanted
+from controller.observe.price_book import NOTHING_WANTED, open_book
+from controller.observe.prices import require_prices
 from controller.observe.progress import read_progress
 from controller.promises import Asked, Promises, nothing_asked
 from controller.record.events import Reporter
@@ -31,21 +34,47 @@ BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
 """Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
 
 
+DECIDED_ELSEWHERE = {"truth", "flavors", "policy", "head_usd_per_hour", "price_max_age_s"}
+"""Settings of deciding that `controller.decide` may not name."""
+
+
 @dataclass
 class Workshop:
     """What the commands work with, in one environment."""
 
     environment: Environment
-    prices: dict[str, Price]
     clock: SystemClock
     reporter: Reporter
     admit: Callable[[Mapping[str, Any]], None] = lambda document: None
     """Raises GuardError for a person's plan (its JSON) that does what has to be acknowledged first."""
 
+    def __post_init__(self) -> None:
+        self.book = open_book(
+            self.environment, AwsPrices(self.environment.settings.aws.region), self.clock.now, self._note
+        )
+        self._journal: Journal | None = None
+
+    def prices(self, wanted: Wanted = NOTHING_WANTED) -> Mapping[str, Price]:
+        """All prices that are known, those wanted as fresh as can be had. Raises ConfigError."""
+        return self.book.of(wanted)
+
     @property
-    def usd_per_hour(self) -> dict[str, float]:
-        """Prices as plain numbers."""
-        return {flavor: price.usd_per_hour for flavor, price in self.prices.items()}
+    def usd_per_hour(self) -> Mapping[str, float]:
+        """The latest prices as plain numbers; the mapping follows them."""
+        return self.book.usd_per_hour
+
+    def check_first_fleet(self) -> None:
+        """Raises ConfigError when a flavor of the initial fleet has no price, or the limits admit no such fleet."""
+        flavors = {*self.environment.initial_fleet, *self.environment.settings.limits.max_nodes_per_flavor}
+        prices = self.prices(Wanted(dict.fromkeys(flavors)))
+        require_prices(prices, self.environment.initial_fleet, self.environment)
+        check_limits(self.environment, {flavor: price.usd_per_hour for flavor, price in prices.items()})
+
+    def _note(self, message: str) -> None:
+        now = self.clock.now()
+        if self._journal is not None:
+            self._journal.add_event(now, "note", message)
+        self.reporter.note(now, message)
 
     def terraform(self, log_directory: Path | None = None) -> Terraform:
         """Terraform, with its log in the run's folder or beside the environment's keys."""
@@ -76,6 +105,7 @@ class Workshop:
         journal.set_policy(policy)
         limits = environment.settings.limits
         journal.promise(asked, Promises(limits.deadline_at, limits.budget_usd))
+        self._journal = journal
         return journal
 
     def cluster(self, journal: Journal) -> LiveCluster:
@@ -88,7 +118,7 @@ class Workshop:
 
         return LiveCluster(
             environment,
-            self.prices,
+            lambda outputs: self.prices(wanted_by(outputs)),
             journal,
             self.clock,
             terraform=self.terraform(journal.directory),
@@ -101,12 +131,13 @@ class Workshop:
     def bring_up(self, cluster: LiveCluster, journal: Journal) -> None:
         """Everything that Terraform declares, with the fleet of the capacity file, or the initial one where that is
         empty. A person's command: of an environment that exists, its plan has to be admitted."""
+        self.check_first_fleet()
         terraform = self.terraform(journal.directory)
         fleet = cluster.capacity.read()
         if fleet.size == 0:
             fleet = self.environment.initial_fleet
             cluster.capacity.write(fleet)
-        require_prices(self.prices, fleet.present, self.environment.prices_file)
+        require_prices(self.prices(Wanted(dict.fromkeys(fleet.present))), fleet.present, self.environment)
         journal.set_initial(fleet)
         terraform.init()
         take_up_terraform_rc(self.environment)
@@ -118,7 +149,7 @@ class Workshop:
             terraform.apply(plan.file)
         cluster.forget()
         flavors = [*cluster.outputs.flavors, cluster.outputs.head.instance_type]
-        require_prices(self.prices, flavors, self.environment.prices_file)
+        require_prices(cluster.prices(), flavors, self.environment)
 
     def optimizer(
         self,
@@ -126,12 +157,12 @@ class Workshop:
         interval_s: float | None = None,
         approval: Approval = at_once,
     ) -> Optimizer:
-        """The main job on one run; `approval` says which fleet may be moved to."""
+        """The main job on one run; `approval` says which fleet may be moved to. Raises ConfigError."""
+        self.check_first_fleet()
         environment = with_interval(self.environment, interval_s)
         cluster = self.cluster(journal)
         return Optimizer(
             environment,
-            self.prices,
             cluster,
             journal,
             self.clock,
@@ -158,20 +189,34 @@ class Workshop:
         declared = cluster.outputs.flavors
         settings = decide_settings(self.environment, policy, declared, cluster.head_usd_per_hour)
         usable = {flavor: price for flavor, price in prices.items() if flavor in declared}
-        return decide(observations, usable, limits, progress, history, settings)
+        return decide(observations, ageless(usable, observations[-1].fleet), limits, progress, history, settings)
 
 
 def open_workshop(root: Path, name: str, reporter: Reporter, clock: SystemClock) -> Workshop:
-    """Reads and checks an environment's settings and prices, and exports what the edges read from the process's
-    environment. Raises ConfigError."""
+    """Reads and checks an environment's settings, and exports what the edges read from the process's environment.
+    Raises ConfigError."""
     environment = load_environment(root, name)
-    prices = read_prices(environment.prices_file)
-    require_prices(prices, environment.initial_fleet, environment.prices_file)
-    check_limits(environment, {flavor: price.usd_per_hour for flavor, price in prices.items()})
     check_policy(environment.settings.controller.policy)
     decide_settings(environment, environment.settings.controller.policy, {}, 0.0)
     _export(environment)
-    return Workshop(environment, prices, clock, reporter)
+    return Workshop(environment, clock, reporter)
+
+
+def wanted_by(outputs: Outputs | None) -> Wanted:
+    """The prices of what Terraform made."""
+    if outputs is None:
+        return NOTHING_WANTED
+    return Wanted(
+        markets={flavor: Market(made.market) for flavor, made in outputs.flavors.items()},
+        groups={flavor: made.autoscaling_group for flavor, made in outputs.flavors.items()},
+        heads=frozenset({outputs.head.instance_type}),
+    )
+
+
+def ageless(prices: Mapping[str, Price], fleet: Fleet) -> dict[str, Price]:
+    """The prices, those of the flavors that run without their age: an old price is no reason to leave a flavor, only
+    one not to move to it."""
+    return {f: replace(price, fetched_at=None) if fleet.count(f) else price for f, price in prices.items()}
 
 
 def check_policy(policy: str) -> None:
@@ -187,9 +232,9 @@ def decide_settings(
     head_usd_per_hour: float,
 ) -> DecideSettings:
     """The policy's settings: those that the controller knows by itself, and `controller.decide` of centavo.yml."""
-    controller = environment.settings.controller
+    controller, prices = environment.settings.controller, environment.settings.prices
     options: dict[str, Any] = dict(controller.decide)
-    known = {field.name for field in fields(DecideSettings)} - {"truth", "flavors", "policy", "head_usd_per_hour"}
+    known = {field.name for field in fields(DecideSettings)} - DECIDED_ELSEWHERE
     unknown = sorted(set(options) - known)
     if unknown:
         raise ConfigError(
@@ -213,6 +258,7 @@ def decide_settings(
             "policy": policy,
             "flavors": flavors,
             "head_usd_per_hour": head_usd_per_hour,
+            "price_max_age_s": prices.max_age_s if prices.source is PriceSource.AWS else None,
         }
     )
 

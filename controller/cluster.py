@@ -13,7 +13,7 @@ from controller.act.capacity import CapacityFile, check_capacity
 from controller.act.guard import Allowance, check
 from controller.clock import Clock
 from controller.config import Environment
-from controller.domain import Fleet, Instance, Observation, Price, UnknownNode
+from controller.domain import Fleet, Instance, Observation, Price, UnknownNode, head_price
 from controller.edges.ansible import Outcome
 from controller.edges.ssh import SshAccess
 from controller.edges.terraform import Outputs, Plan
@@ -28,6 +28,7 @@ from controller.errors import (
     TerraformError,
 )
 from controller.observe.facts import LocalFacts, read_facts
+from controller.observe.prices import no_price, require_prices
 from controller.observe.progress import TrainingEnd, read_end
 from controller.record.journal import Journal
 
@@ -78,7 +79,7 @@ class LiveCluster:
     def __init__(
         self,
         environment: Environment,
-        prices: Mapping[str, Price],
+        prices: Callable[[Outputs | None], Mapping[str, Price]],
         journal: Journal,
         clock: Clock,
         *,
@@ -90,7 +91,7 @@ class LiveCluster:
     ) -> None:
         self._environment, self._journal, self._clock = environment, journal, clock
         self._terraform, self._ansible, self._aws, self._answering = terraform, ansible, aws, answering
-        self._usd_per_hour = {flavor: price.usd_per_hour for flavor, price in prices.items()}
+        self._prices = prices
         self._observed = observed
         self.capacity = CapacityFile(environment.capacity_file)
         self._outputs: Outputs | None = None
@@ -113,10 +114,14 @@ class LiveCluster:
         """Reads anew what Terraform made: after an apply that a person asked for."""
         self._outputs, self._head = None, None
 
+    def prices(self) -> Mapping[str, Price]:
+        """What flavors and head cost now; before the first apply, whatever is known."""
+        return self._prices(self._outputs)
+
     @property
     def head_usd_per_hour(self) -> float:
-        """What the head costs an hour. Raises CentavoError when its type has no price."""
-        return self._price(self.outputs.head.instance_type)
+        """What the head costs an hour. Raises ConfigError when its type has no price."""
+        return self._head_usd_per_hour(self.prices())
 
     def set_capacity(self, fleet: Fleet) -> None:
         """Capacity file, plan, guard, apply: for `fleet`, every declared flavor written out. Does nothing when all is
@@ -369,13 +374,17 @@ class LiveCluster:
         return self.end is not None
 
     def _cost(self, workers: Collection[Instance]) -> float:
-        """US dollars an hour of head and workers."""
-        return self.head_usd_per_hour + sum(self._price(i.flavor) for i in workers)
+        """US dollars an hour of head and workers. Raises ConfigError when one of them has no price."""
+        prices = self.prices()
+        require_prices(prices, (i.flavor for i in workers), self._environment)
+        return self._head_usd_per_hour(prices) + sum(prices[i.flavor].usd_per_hour for i in workers)
 
-    def _price(self, flavor: str) -> float:
-        if flavor not in self._usd_per_hour:
-            raise CentavoError(f"{self._environment.prices_file} has no price for {flavor}.", "Add a line for it.")
-        return self._usd_per_hour[flavor]
+    def _head_usd_per_hour(self, prices: Mapping[str, Price]) -> float:
+        instance_type = self.outputs.head.instance_type
+        price = head_price(prices, instance_type)
+        if price is None:
+            raise no_price([instance_type], self._environment)
+        return price.usd_per_hour
 
 
 def _fleet(workers: Sequence[Instance]) -> Fleet:

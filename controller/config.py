@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,6 +77,29 @@ class LimitSettings(_Section):
     exclude: tuple[str, ...] = ()
 
 
+class PriceSource(str, Enum):
+    """Who says what an instance costs."""
+
+    FILE = "file"
+    """prices.yml."""
+    AWS = "aws"
+    """AWS's price list, and the spot price history for flavors that are bought on spot."""
+
+
+class PriceSettings(_Section):
+    """Where prices come from."""
+
+    source: PriceSource = PriceSource.FILE
+    refresh_s: PositiveSeconds = 3600
+    """How often AWS is asked."""
+    max_age_s: PositiveSeconds = 86400
+    """AWS's prices that could not be refreshed for longer than this are not decided on."""
+    override: Path | None = None
+    """A file of negotiated prices, written as prices.yml is, which take the place of either source's."""
+    interruptions_per_hour: Mapping[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    """Expected spot interruptions of one node in an hour, by flavor."""
+
+
 class Timeouts(_Section):
     """How long each step of a move may take, in seconds."""
 
@@ -121,6 +145,7 @@ class Settings(_Section):
     ssh: SshSettings
     fleet: FleetSettings
     limits: LimitSettings = Field(default_factory=LimitSettings)
+    prices: PriceSettings = Field(default_factory=PriceSettings)
     controller: ControllerSettings = Field(default_factory=ControllerSettings)
     nodes: NodeSettings
     training: TrainingSettings
@@ -146,6 +171,12 @@ class Environment:
     @property
     def prices_file(self) -> Path:
         return self.directory / "prices.yml"
+
+    @property
+    def negotiated_prices_file(self) -> Path | None:
+        """The file that prices.override names."""
+        override = self.settings.prices.override
+        return None if override is None else self.path(override)
 
     @property
     def capacity_file(self) -> Path:

@@ -128,6 +128,16 @@ class Price:
     """Expected spot interruptions of one node in an hour; 0 on demand."""
 
 
+def on_demand_name(instance_type: str) -> str:
+    """Under which name the on-demand price of a type stands beside that of the flavor, which is bought on spot."""
+    return f"{instance_type} (on-demand)"
+
+
+def head_price(prices: Mapping[str, Price], instance_type: str) -> Price | None:
+    """What the head costs: it is bought on demand, also where a flavor of its type is not. None where unknown."""
+    return prices.get(on_demand_name(instance_type), prices.get(instance_type))
+
+
 class TrainingState(str, Enum):
     """What a rank says of itself in its fact."""
 

@@ -31,6 +31,7 @@ from controller.errors import (
     AwsError,
     CapacityFileError,
     CentavoError,
+    ConfigError,
     MoveStuckError,
     NodesError,
     TerraformError,
@@ -57,13 +58,24 @@ def at_once(decision: Decision) -> Fleet | None:
 Decider = Callable[[Sequence[Observation], Mapping[str, Price], Limits, "Progress | None", History], Decision]
 
 
+_PASSING_TROUBLES = (
+    MoveStuckError,
+    AwsError,
+    AnsibleError,
+    NodesError,
+    TerraformError,
+    CapacityFileError,
+    ConfigError,
+)
+"""What gives a pass up and not the run: the training goes on, and the next pass may do better."""
+
+
 class Optimizer:
     """One run of the main job, from wherever its journal says it is."""
 
     def __init__(
         self,
         environment: Environment,
-        prices: Mapping[str, Price],
         cluster: LiveCluster,
         journal: Journal,
         clock: Clock,
@@ -72,7 +84,7 @@ class Optimizer:
         bring_up: Callable[[], None],
         approval: Approval = at_once,
     ) -> None:
-        self._environment, self._prices, self._cluster = environment, prices, cluster
+        self._environment, self._cluster = environment, cluster
         self._journal, self._clock, self._reporter = journal, clock, reporter
         self._decide, self._bring_up, self._approval = decider, bring_up, approval
         self._settings = environment.settings.controller
@@ -118,7 +130,7 @@ class Optimizer:
             began = self._clock.now()
             try:
                 self._pass()
-            except (MoveStuckError, AwsError, AnsibleError, NodesError, TerraformError, CapacityFileError) as error:
+            except _PASSING_TROUBLES as error:
                 self._note(f"this pass was given up: {error.what} {error.next_step}".strip())
             if not self._cluster.training_has_ended():
                 self._clock.sleep(self._settings.interval_s - (self._clock.now() - began))
@@ -196,7 +208,7 @@ class Optimizer:
             self._cluster.capacity.read()
 
     def _decision(self, observation: Observation) -> Decision:
-        return decide_on(observation, self._journal, self._prices, self._environment.limits(), self._decide)
+        return decide_on(observation, self._journal, self._cluster.prices(), self._environment.limits(), self._decide)
 
     def _run_move(self, move: Move) -> None:
         self._journal.save_move(move)
@@ -274,7 +286,7 @@ class Optimizer:
         self._reporter.note(now, message)
 
     def _usd_per_hour(self) -> dict[str, float]:
-        return {flavor: price.usd_per_hour for flavor, price in self._prices.items()}
+        return {flavor: price.usd_per_hour for flavor, price in self._cluster.prices().items()}
 
 
 def decide_on(

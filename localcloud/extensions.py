@@ -191,6 +191,8 @@ def console_of(instance_dir: Path) -> str:
 
 
 def _moment(value: Any) -> datetime | None:
-    if isinstance(value, str):
-        return datetime.fromisoformat(value.replace("Z", "+00:00"))
-    return value if isinstance(value, datetime) else None
+    """A request's time, in UTC. Where moto parses the request by itself (5.1.17) the time has lost its zone."""
+    moment = datetime.fromisoformat(value.replace("Z", "+00:00")) if isinstance(value, str) else value
+    if not isinstance(moment, datetime):
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)

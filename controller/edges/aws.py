@@ -26,9 +26,8 @@ class Aws:
     """The parts of EC2 and Auto Scaling that the controller needs. Raises AwsError."""
 
     def __init__(self, region: str) -> None:
-        config = Config(retries={"max_attempts": 5, "mode": "standard"}, connect_timeout=5, read_timeout=30)
-        self._ec2: Any = boto3.client("ec2", region_name=region, config=config)
-        self._groups: Any = boto3.client("autoscaling", region_name=region, config=config)
+        self._ec2: Any = boto3.client("ec2", region_name=region, config=client_config())
+        self._groups: Any = boto3.client("autoscaling", region_name=region, config=client_config())
 
     def instances(self, cluster: str) -> tuple[Instance, ...]:
         """The cluster's instances that are pending or running, head included, in order of launch."""
@@ -47,7 +46,7 @@ class Aws:
                 for raw in reservation["Instances"]
             ]
 
-        found = _speak("list the cluster's instances", call)
+        found = speak("list the cluster's instances", call)
         return tuple(sorted(found, key=lambda i: (i.launched_at or 0.0, i.instance_id)))
 
     def failures(self, group: str, since: float) -> tuple[str, ...]:
@@ -59,7 +58,7 @@ class Aws:
 
         return tuple(
             str(activity.get("StatusMessage") or activity.get("Cause") or activity["StatusCode"])
-            for activity in _speak(f"read what {group} did", call)
+            for activity in speak(f"read what {group} did", call)
             if activity["StatusCode"] in ("Failed", "Cancelled") and _seconds(activity["StartTime"]) >= since
         )
 
@@ -73,7 +72,7 @@ class Aws:
 
         return {
             group["AutoScalingGroupName"]: int(group["DesiredCapacity"])
-            for group in _speak("read the Auto Scaling groups", call)
+            for group in speak("read the Auto Scaling groups", call)
         }
 
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
@@ -83,11 +82,11 @@ class Aws:
             answer = self._groups.describe_auto_scaling_groups(AutoScalingGroupNames=[group])
             return {instance["InstanceId"] for found in answer["AutoScalingGroups"] for instance in found["Instances"]}
 
-        present = _speak(f"read {group}", members)
+        present = speak(f"read {group}", members)
         ids = [instance_id for instance_id in instance_ids if instance_id in present]
         for start in range(0, len(ids), PROTECTION_BATCH):
             batch = ids[start : start + PROTECTION_BATCH]
-            _speak(
+            speak(
                 f"change the scale-in protection of {', '.join(batch)}",
                 partial(
                     self._groups.set_instance_protection,
@@ -98,7 +97,13 @@ class Aws:
             )
 
 
-def _speak(purpose: str, call: Callable[[], Result]) -> Result:
+def client_config() -> Config:
+    """How patient a client is."""
+    return Config(retries={"max_attempts": 5, "mode": "standard"}, connect_timeout=5, read_timeout=30)
+
+
+def speak(purpose: str, call: Callable[[], Result]) -> Result:
+    """What the call gives. Raises AwsError, which says what AWS did not do, where it fails."""
     try:
         return call()
     except (ClientError, BotoCoreError) as error:

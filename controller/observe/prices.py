@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from controller.config import read_yaml
+from controller.config import Environment, PriceSource, read_yaml
 from controller.domain import Price
 from controller.errors import ConfigError
 
@@ -24,14 +24,22 @@ def read_prices(file: Path) -> dict[str, Price]:
     }
 
 
-def require_prices(prices: dict[str, Price], flavors: Iterable[str], file: Path) -> None:
+def require_prices(prices: Mapping[str, Price], flavors: Iterable[str], environment: Environment) -> None:
     """Raises ConfigError naming every flavor that has no price."""
     missing = sorted({flavor for flavor in flavors if flavor not in prices})
     if missing:
-        raise ConfigError(
-            f"{file} has no price for {', '.join(missing)}.",
-            f"Add a line such as `{missing[0]}: 0.0464` (US dollars per hour), or take the flavor out of the fleet.",
-        )
+        raise no_price(missing, environment)
+
+
+def no_price(flavors: Sequence[str], environment: Environment) -> ConfigError:
+    """The error that there is no price for these flavors, with where to add one."""
+    is_file = environment.settings.prices.source is PriceSource.FILE
+    place = environment.prices_file if is_file else environment.negotiated_prices_file
+    return ConfigError(
+        f"{environment.prices_file if is_file else 'AWS'} has no price for {', '.join(flavors)}.",
+        f"Add a line such as `{flavors[0]}: 0.0464` (US dollars per hour) to "
+        f"{place or 'a file that prices.override names'}, or take the flavor out of the fleet.",
+    )
 
 
 def _usd_per_hour(file: Path, flavor: Any, value: Any) -> float:

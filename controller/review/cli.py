@@ -17,13 +17,15 @@ from rich.console import Console
 
 from controller.act.capacity import CapacityFile
 from controller.assembly import Workshop, decide_settings, take_up_terraform_rc
-from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Verdict
+from controller.config import Environment
+from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Market, Price, Verdict, head_price
 from controller.edges.git import Git
 from controller.edges.github import open_github
 from controller.edges.terraform import Terraform
 from controller.errors import CentavoError, GuardError, StoppedError
 from controller.loop import decide_on
-from controller.plan import Plan, parse_plan
+from controller.observe.asked_prices import Wanted
+from controller.plan import Plan, flavor_of, parse_plan
 from controller.record.journal import Journal, Stage
 from controller.record.runs import latest_run
 from controller.review.approval import PullRequestApproval, describe
@@ -104,6 +106,7 @@ def review(workshop: Workshop, options: argparse.Namespace) -> int:
 
 def _review(workshop: Workshop, options: argparse.Namespace) -> int:
     environment = workshop.environment
+    workshop.check_first_fleet()
     terraform = _ready(workshop)
     _provide_capacity_file(workshop)
     file = environment.state_directory / f"review-{os.getpid()}.tfplan"
@@ -180,14 +183,29 @@ def summarize_plan(workshop: Workshop, plan: Plan, acknowledged: frozenset[Dange
     """What a plan comes to in this environment, on the evidence of its newest run."""
     environment = workshop.environment
     limits = environment.limits()
-    evidence = _evidence(workshop, plan) if not plan.is_empty or plan.fleet_after.size else Evidence()
-    return summarize(environment.name, plan, workshop.prices, evidence, limits.max_usd_per_hour, acknowledged)
+    prices = workshop.prices(_wanted_by(plan))
+    evidence = _evidence(environment, plan, prices) if not plan.is_empty or plan.fleet_after.size else Evidence()
+    return summarize(environment.name, plan, prices, evidence, limits.max_usd_per_hour, acknowledged)
 
 
-def _evidence(workshop: Workshop, plan: Plan) -> Evidence:
-    environment, prices = workshop.environment, workshop.prices
+def _wanted_by(plan: Plan) -> Wanted:
+    """The prices of a plan's groups, those of spot instances being the ones with a policy of mixed instances, and of
+    its heads."""
+    markets: dict[str, Market | None] = {}
+    groups: dict[str, str] = {}
+    for group in plan.groups:
+        flavor, name = flavor_of(group), group.values.get("name")
+        if flavor is not None:
+            markets[flavor] = Market.SPOT if group.values.get("mixed_instances_policy") else Market.ON_DEMAND
+            groups |= {flavor: name} if isinstance(name, str) else {}
+    heads = {head for head in (plan.head_type(after=False), plan.head_type(after=True)) if head is not None}
+    return Wanted(markets, groups, frozenset(heads))
+
+
+def _evidence(environment: Environment, plan: Plan, prices: Mapping[str, Price]) -> Evidence:
     head = plan.head_type(after=True) or plan.head_type(after=False)
-    head_usd_per_hour = prices[head].usd_per_hour if head in prices else 0.0
+    price = head_price(prices, head) if head is not None else None
+    head_usd_per_hour = price.usd_per_hour if price is not None else 0.0
     settings = decide_settings(environment, environment.settings.controller.policy, {}, head_usd_per_hour)
     fleets: tuple[Fleet, Fleet] = (plan.fleet_before, plan.fleet_after)
     return read_evidence(environment.runs_directory, environment.name, fleets, prices, environment.limits(), settings)
@@ -200,7 +218,7 @@ def propose(workshop: Workshop, options: argparse.Namespace) -> int:
         raise ProposalError("No training runs, so nothing can be measured.", "`centavo optimize --via pull-request`")
     cluster, info = workshop.cluster(journal), journal.info()
     decide = workshop.decider(cluster, info.policy)
-    decision = decide_on(cluster.look(), journal, workshop.prices, workshop.environment.limits(), decide)
+    decision = decide_on(cluster.look(), journal, cluster.prices(), workshop.environment.limits(), decide)
     proposals = open_proposals(workshop, options)
     if decision.verdict is not Verdict.MOVE:
         withdrawn = proposals.withdraw(decision.reason)
@@ -239,7 +257,7 @@ def _complete(workshop: Workshop, journal: Journal, decision: Decision) -> Decis
         return decision
     environment = workshop.environment
     settings = decide_settings(environment, decision.policy, {}, workshop.cluster(journal).head_usd_per_hour)
-    return with_fleet_estimates(decision, journal, workshop.prices, environment.limits(), settings)
+    return with_fleet_estimates(decision, journal, workshop.prices(), environment.limits(), settings)
 
 
 def _note(workshop: Workshop, journal: Journal, message: str) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
+from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
 from controller.plan import Action, Plan
 from controller.review.guard import Danger, GuardVerdict, HourlyLimit, judge
 
@@ -119,16 +119,16 @@ def _types_in_use(plan: Plan) -> set[str]:
 
 
 def _unpriced(plan: Plan, prices: Mapping[str, Price]) -> tuple[str, ...]:
-    return tuple(sorted(kind for kind in _types_in_use(plan) if kind not in prices))
+    return tuple(sorted(kind for kind in _types_in_use(plan) if head_price(prices, kind) is None))
 
 
 def _usd_per_hour(fleet: Fleet, head: str | None, prices: Mapping[str, Price]) -> float | None:
     """Dollars an hour of a fleet and its head; None where a price is missing."""
-    wanted = [*fleet.present, *([head] if head else [])]
-    if any(kind not in prices for kind in wanted):
+    price = head_price(prices, head) if head else None
+    if any(flavor not in prices for flavor in fleet.present) or (head and price is None):
         return None
     usd_per_hour = fleet.usd_per_hour({flavor: prices[flavor].usd_per_hour for flavor in fleet.present})
-    return usd_per_hour + (prices[head].usd_per_hour if head else 0.0)
+    return usd_per_hour + (price.usd_per_hour if price else 0.0)
 
 
 def _rows(plan: Plan, prices: Mapping[str, Price], evidence: Evidence) -> tuple[FlavorRow, ...]:

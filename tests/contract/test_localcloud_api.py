@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
+from controller.edges.prices import AwsPrices
+from controller.observe.price_sources import parse_on_demand, parse_spot
 from tests.support.local_cloud import LocalCloud, wait_until
 
 PRICES = "c5.large: 0.085\nc5.xlarge: 0.17\n"
@@ -85,6 +87,22 @@ def test_spot_prices_are_configured_and_can_change(cloud: LocalCloud) -> None:
     assert prices() == ["0.030000"]
     cloud.control("spot-price", {"c5.large": 0.05})
     assert prices() == ["0.050000", "0.030000"]
+
+
+def test_the_controller_asks_for_prices_as_on_aws(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    prices, now = AwsPrices("us-east-1"), 1_800_000_000.0
+    listed = parse_on_demand(prices.on_demand(["c5.large", "c5.xlarge", "m5.large"]), now)
+    assert {flavor: price.usd_per_hour for flavor, price in listed.items()} == {"c5.large": 0.085, "c5.xlarge": 0.17}
+    cloud.control("spot-price", {"c5.large": 0.04})
+    group = cloud.group(0)
+    for groups in ({"c5.large": group}, {"c5.large": None}, {"c5.large": "not-there-yet"}):
+        entries = prices.spot(groups)
+        assert {entry["AvailabilityZone"] for entry in entries} == (
+            {"us-east-1a"} if group in groups.values() else {"us-east-1a", "us-east-1b", "us-east-1c"}
+        )
+        assert parse_spot(entries, now)["c5.large"].usd_per_hour == 0.04
 
 
 def test_an_instance_passes_through_the_states_of_ec2_and_is_forgotten(cloud: LocalCloud) -> None:

@@ -65,7 +65,7 @@ class Controller:
         self.ansible = WorldAnsible(world)
         self.cluster = LiveCluster(
             self.environment,
-            self.prices,
+            lambda outputs: self.prices,
             self.journal,
             self.clock,
             terraform=self.terraform,
@@ -75,7 +75,6 @@ class Controller:
         )
         self.optimizer = Optimizer(
             self.environment,
-            self.prices,
             self.cluster,
             self.journal,
             self.clock,
@@ -95,10 +94,12 @@ class Controller:
 
     def _decider(self) -> Callable[..., Decision]:
         settings = partial(decide_settings, self.environment, "cheapest-fleet", {}, 0.0)
-        usable = {flavor: price for flavor, price in self.prices.items() if flavor in SPEEDS}
-        return lambda observations, prices, limits, progress, history: decide(
-            observations, usable, limits, progress, history, settings()
-        )
+
+        def decider(observations: Any, prices: Any, *others: Any) -> Decision:
+            usable = {flavor: price for flavor, price in prices.items() if flavor in SPEEDS}
+            return decide(observations, usable, *others, settings())
+
+        return decider
 
 
 def new_world(**options: Any) -> World:

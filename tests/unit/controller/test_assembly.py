@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from controller.record.events import PlainReporter
 from tests.unit.controller.harness import PRICES, SETTINGS, SPEEDS
 
 NOW = 1_800_000_000.0
-INITIAL = Fleet({"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1})
 
 
 @dataclass
@@ -37,25 +36,34 @@ class UpCluster:
         return Outputs("c", "us-east-1", "b", HeadOutput("i-head", "10.0.0.1", None, "t3.small"), flavors)
 
 
-def observation() -> Observation:
-    """One node of each flavor trains, as fast as its flavor is."""
+def observation(*flavors: str) -> Observation:
+    """Nodes of these flavors train, each as fast as its flavor is."""
     facts = tuple(
-        Fact(f"i-{rank}", flavor, rank, 3, TrainingState.TRAINING, 100, 0.4, 0.3, 16.0, 0.3 * speed, 50, NOW)
-        for rank, (flavor, speed) in enumerate(SPEEDS.items())
+        Fact(f"i-{n}", flavor, n, 3, TrainingState.TRAINING, 100, 0.4, 0.3, 16.0, 0.3 * SPEEDS[flavor], 50, NOW)
+        for n, flavor in enumerate(flavors)
     )
-    return Observation(NOW, INITIAL, facts)
+    return Observation(NOW, Fleet({flavor: flavors.count(flavor) for flavor in flavors}), facts)
 
 
-def decided(tmp_path: Path, limits: dict[str, Any], max_nodes: dict[str, int] | None = None) -> Decision:
-    """What is decided for the first facts of a long training, with these limits in centavo.yml."""
-    settings = copy.deepcopy(SETTINGS)
+def decided(
+    tmp_path: Path,
+    limits: dict[str, Any],
+    max_nodes: dict[str, int] | None = None,
+    prices: dict[str, Price] | None = None,
+    price_settings: dict[str, Any] | None = None,
+    seen: Observation | None = None,
+    history: History | None = None,
+) -> Decision:
+    """What is decided for the first facts of a long training, with these limits and prices in centavo.yml."""
+    settings = copy.deepcopy(SETTINGS) | {"prices": price_settings or {}}
     settings["limits"] |= limits
     environment = Environment("test", tmp_path, parse_settings(settings, tmp_path / "centavo.yml"))
-    prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
-    workshop = Workshop(environment, prices, SystemClock(), PlainReporter())
+    prices = prices or {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
+    workshop = Workshop(environment, SystemClock(), PlainReporter())
     decide = workshop.decider(UpCluster(max_nodes or {}), "cheapest-fleet")  # type: ignore[arg-type]
     progress = Progress(100, 100_000, 60_000, NOW - 60, NOW)
-    return decide([observation()], prices, environment.limits(), progress, History())
+    observations = [seen or observation(*SPEEDS)]
+    return decide(observations, prices, environment.limits(), progress, history or History())
 
 
 @pytest.mark.parametrize(
@@ -75,6 +83,26 @@ def test_no_more_nodes_of_the_cheapest_flavor_are_asked_for_than_quota_and_terra
     if most > 1:
         assert decision.verdict is Verdict.MOVE
     assert decision.target.count("c5.large") == most
+
+
+@pytest.mark.parametrize(("source", "is_used"), [("aws", False), ("file", True)])
+def test_prices_of_aws_that_are_too_old_are_not_decided_on(tmp_path: Path, source: str, is_used: bool) -> None:
+    """A price in a file is as old as a person lets it be. Only c5.xlarge runs, and keeps the price that it has."""
+    prices = {flavor: Price(flavor, usd, "test", NOW) for flavor, usd in PRICES.items()}
+    old = {f: replace(price, fetched_at=NOW - 7201) for f, price in prices.items() if f != "t2.medium"}
+    known = {"c5.large": SPEEDS["c5.large"]}
+    decision = decided(
+        tmp_path,
+        {},
+        prices=prices | old,
+        price_settings={"source": source, "max_age_s": 7200},
+        seen=observation("c5.xlarge", "c5.xlarge", "c5.xlarge"),
+        history=History(known_tokens_per_s=known),
+    )
+    notes = {flavor.flavor: flavor.note or "" for flavor in decision.flavors}
+    assert ("its price is stale: 2.0 h old" in notes["c5.large"]) is not is_used
+    assert "stale" not in notes["c5.xlarge"] + notes["t2.medium"]
+    assert (decision.target.count("c5.large") > 0) is is_used
 
 
 def test_an_excluded_flavor_is_left(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from controller.domain import Decision, Fleet, Verdict
+from controller.domain import Decision, Fleet, Price, Verdict
 from controller.errors import AnsibleError, AwsError, CentavoError, StoppedError, TerraformError, TrainingFailedError
 from controller.record.journal import Stage
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
@@ -159,6 +159,22 @@ def spoil_after_start(world: World, call: str, skip: int, error: CentavoError) -
         return original(name, effect, seconds)
 
     world.call = spoiled  # type: ignore[method-assign]
+
+
+def test_a_price_that_rises_while_the_training_runs_moves_the_fleet_on(world: World, controller: Start) -> None:
+    world.total_steps = 4000
+    one = controller()
+    first = one.optimizer._decide
+
+    def decide(*arguments: Any) -> Decision:
+        if world.step > 500:
+            one.prices["c5.large"] = Price("c5.large", 0.85)
+        return first(*arguments)
+
+    one.optimizer._decide = decide
+    report = one.optimizer.run()
+    assert [move["to"] for move in report["moves"]] == [{"c5.large": 3}, {"t2.medium": 3}]
+    assert report["flavors"]["c5.large"]["usd_per_hour"] == 0.85
 
 
 def test_a_lost_node_is_replaced_prepared_and_let_in(world: World, controller: Start) -> None:

@@ -43,7 +43,7 @@ def workshop(root: Path, at: float = START, **limits: Any) -> Workshop:
     """A process that starts at a time, with other limits in centavo.yml."""
     settings = {**SETTINGS, "limits": {**SETTINGS["limits"], **limits}}
     environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
-    return Workshop(environment, {}, StillClock(at), PlainReporter())  # type: ignore[arg-type]
+    return Workshop(environment, StillClock(at), PlainReporter())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from controller.config import Environment, parse_settings
 from controller.errors import ConfigError
 from controller.observe.prices import read_prices, require_prices
+from tests.unit.controller.harness import SETTINGS
+
+
+def environment(tmp_path: Path, **prices: Any) -> Environment:
+    return Environment("test", tmp_path, parse_settings({**SETTINGS, "prices": prices}, tmp_path / "centavo.yml"))
 
 
 def prices(tmp_path: Path, text: str) -> Path:
@@ -42,10 +49,16 @@ def test_a_price_that_can_not_be_used_is_named(tmp_path: Path, text: str, reason
 
 
 def test_a_flavor_without_a_price_is_an_error_that_names_it(tmp_path: Path) -> None:
-    file = prices(tmp_path, "t2.medium: 0.0464\n")
-    with pytest.raises(ConfigError, match=r"no price for c5.large, m5.large") as error:
-        require_prices(read_prices(file), ["t2.medium", "m5.large", "c5.large"], file)
-    assert "c5.large: 0.0464" in error.value.next_step
+    found = read_prices(prices(tmp_path, "t2.medium: 0.0464\n"))
+    with pytest.raises(ConfigError, match=r"prices.yml has no price for c5.large, m5.large") as error:
+        require_prices(found, ["t2.medium", "m5.large", "c5.large"], environment(tmp_path))
+    assert "c5.large: 0.0464" in error.value.next_step and "prices.yml" in error.value.next_step
+
+
+def test_where_aws_has_no_price_it_can_be_added_by_hand(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"AWS has no price for c5.large") as error:
+        require_prices({}, ["c5.large"], environment(tmp_path, source="aws"))
+    assert "a file that prices.override names" in error.value.next_step
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,16 @@ from controller.assembly import Workshop
 from controller.cli import parser
 from controller.clock import SystemClock
 from controller.config import Environment, parse_settings
-from controller.domain import Price
+from controller.domain import Market, Price
 from controller.errors import GuardError, TerraformError
+from controller.observe.asked_prices import Wanted
+from controller.observe.price_book import PriceBook
 from controller.record.events import PlainReporter
 from controller.review.cli import ReviewError, admit, apply_reviewed, review
 from controller.review.sealed import SealError
 from tests.unit.controller.harness import SETTINGS
 
+FLAVORS = ("t2.medium", "t2.large", "t2.xlarge", "c5.large", "c5.xlarge", "c5.2xlarge")
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "review"
 
 
@@ -76,7 +79,8 @@ def desk(tmp_path: Path) -> Desk:
         "c5.2xlarge": 0.4,
     }
     prices = {flavor: Price(flavor, usd) for flavor, usd in {**flavors, "t3.micro": 0.01}.items()}
-    made = Desk(environment, prices, SystemClock(), PlainReporter())
+    made = Desk(environment, SystemClock(), PlainReporter())
+    made.book = PriceBook(lambda wanted: prices)
     made.fake = FakeTerraform()
     return made
 
@@ -137,6 +141,38 @@ def test_the_terminal_shows_costs_flavors_resources_and_how_to_apply(
     positions = [shown.index(part) for part in order]
     assert positions == sorted(positions)
     assert "not measured yet" in shown
+
+
+def test_the_review_prices_each_flavor_as_its_group_buys_it_and_says_where_that_comes_from(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Wanted] = []
+
+    def prices(wanted: Wanted) -> dict[str, Price]:
+        asked.append(wanted)
+        listed = {flavor: Price(flavor, 0.1, "AWS pricing API") for flavor in (*FLAVORS, "t3.micro")}
+        return listed | {"c5.large": Price("c5.large", 0.03, "AWS spot price history")}
+
+    desk.book = PriceBook(prices)
+    monkeypatch.setattr(desk.fake, "show", with_spot(desk.fake.show, "c5.large"))
+    review(desk, options("review"))
+    assert asked[-1].markets == {f: Market.SPOT if f == "c5.large" else Market.ON_DEMAND for f in FLAVORS}
+    assert asked[-1].heads == {"t3.micro"}
+    shown = capsys.readouterr().out
+    assert "AWS spot price history" in shown and "AWS pricing API" in shown
+
+
+def with_spot(show: Callable[[Path], Mapping[str, Any]], flavor: str) -> Callable[[Path], Mapping[str, Any]]:
+    """The plan with the group of one flavor buying on spot."""
+
+    def shown(file: Path) -> Mapping[str, Any]:
+        document = show(file)
+        for change in document["resource_changes"]:
+            if change["type"] == "aws_autoscaling_group" and flavor in change["address"]:
+                change["change"]["after"]["mixed_instances_policy"] = [{"instances_distribution": [{}]}]
+        return document
+
+    return shown
 
 
 def test_exactly_what_was_reviewed_is_applied_and_only_once(desk: Desk) -> None:

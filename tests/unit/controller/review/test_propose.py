@@ -13,6 +13,7 @@ from controller.cli import parser
 from controller.domain import Decision, Fleet, Verdict
 from controller.errors import StoppedError
 from controller.loop import Optimizer
+from controller.observe.price_book import PriceBook
 from controller.record.events import PlainReporter
 from controller.record.journal import Stage
 from controller.review.cli import propose
@@ -51,7 +52,6 @@ def desk(world: World, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
     optimizer = Optimizer(
         one.environment,
-        one.prices,
         one.cluster,
         one.journal,
         one.clock,
@@ -64,7 +64,8 @@ def desk(world: World, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
         optimizer.run()
     for name in ("GITHUB_TOKEN", "GH_TOKEN", "GITHUB_REPOSITORY", "GITHUB_API_URL"):
         monkeypatch.delenv(name, raising=False)
-    made = Desk(one.environment, one.prices, one.clock, PlainReporter())  # type: ignore[arg-type]
+    made = Desk(one.environment, one.clock, PlainReporter())  # type: ignore[arg-type]
+    made.book = PriceBook(lambda wanted: one.prices)
     made.one = one
     return made
 

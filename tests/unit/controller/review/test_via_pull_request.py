@@ -38,7 +38,6 @@ def approval(one: Controller, github: FakeGitHub) -> PullRequestApproval:
 def optimizer(one: Controller, approval: Approval) -> Optimizer:
     return Optimizer(
         one.environment,
-        one.prices,
         one.cluster,
         one.journal,
         one.clock,

@@ -1,0 +1,93 @@
+"""AWS's price list and the history of spot prices, through boto3. The answers are parsed in `observe.price_sources`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from functools import cached_property
+from typing import Any
+
+import boto3
+
+from controller.edges.aws import client_config, speak
+
+PRICE_LIST_REGION = "us-east-1"
+"""The price list of all regions is served from a few; this is one of them (AWS Price List Query API endpoints)."""
+PRODUCT = "Linux/UNIX"
+
+
+class AwsPrices:
+    """What EC2 instances cost in one region, as AWS tells it. Raises AwsError. Needs the permissions
+    pricing:GetProducts, and for spot ec2:DescribeSpotPriceHistory and autoscaling:DescribeAutoScalingGroups."""
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+
+    @cached_property
+    def _pricing(self) -> Any:
+        return boto3.client("pricing", region_name=PRICE_LIST_REGION, config=client_config())
+
+    @cached_property
+    def _ec2(self) -> Any:
+        return boto3.client("ec2", region_name=self._region, config=client_config())
+
+    @cached_property
+    def _groups(self) -> Any:
+        return boto3.client("autoscaling", region_name=self._region, config=client_config())
+
+    def on_demand(self, flavors: Iterable[str]) -> list[str]:
+        """The price list's entries of these instance types, each a JSON text."""
+
+        def call() -> list[str]:
+            pages = self._pricing.get_paginator("get_products")
+            return [
+                entry
+                for flavor in flavors
+                for page in pages.paginate(ServiceCode="AmazonEC2", Filters=product_filters(flavor, self._region))
+                for entry in page["PriceList"]
+            ]
+
+        return speak("tell the on-demand prices", call)
+
+    def spot(self, groups: Mapping[str, str | None]) -> list[dict[str, Any]]:
+        """The spot prices that hold now of these flavors, each in the zones of its Auto Scaling group (in all zones
+        where that is None or does not exist yet), as entries of the history."""
+
+        def call() -> list[dict[str, Any]]:
+            pages = self._ec2.get_paginator("describe_spot_price_history").paginate(
+                InstanceTypes=sorted(groups), ProductDescriptions=[PRODUCT], StartTime=datetime.now(timezone.utc)
+            )
+            return [entry for page in pages for entry in page["SpotPriceHistory"]]
+
+        zones = self._zones({group for group in groups.values() if group is not None})
+        return [
+            entry
+            for entry in speak("tell the spot prices", call)
+            if entry["AvailabilityZone"] in zones.get(groups[entry["InstanceType"]], (entry["AvailabilityZone"],))
+        ]
+
+    def _zones(self, groups: set[str]) -> dict[str | None, list[str]]:
+        """The availability zones of each group that exists."""
+
+        def call() -> list[dict[str, Any]]:
+            pages = self._groups.get_paginator("describe_auto_scaling_groups")
+            return [group for page in pages.paginate(AutoScalingGroupNames=sorted(groups)) for group in page[_GROUPS]]
+
+        found = speak("tell the zones of the Auto Scaling groups", call) if groups else []
+        return {group["AutoScalingGroupName"]: list(group["AvailabilityZones"]) for group in found}
+
+
+_GROUPS = "AutoScalingGroups"
+
+
+def product_filters(instance_type: str, region: str) -> list[dict[str, str]]:
+    """The filters with which `pricing.get_products` answers with the on-demand Linux price of one instance type."""
+    wanted = {
+        "instanceType": instance_type,
+        "regionCode": region,
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+    }
+    return [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]

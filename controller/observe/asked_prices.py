@@ -1,0 +1,145 @@
+"""AWS's prices, asked for as they age, and cached in a file with the time at which each was fetched."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from controller.domain import Market, Price, on_demand_name
+from controller.errors import AwsError
+from controller.observe.price_sources import SPOT_SOURCE, parse_on_demand, parse_spot
+
+RETRY_S = 60.0
+"""What could not be asked for is asked for again after this time."""
+
+Key = tuple[str, Market]
+"""An instance type, and how it is bought."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which prices are needed."""
+
+    markets: Mapping[str, Market | None] = field(default_factory=dict)
+    """How each flavor is bought; None where that is not known yet."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """The Auto Scaling groups of the flavors, in whose zones spot prices count."""
+    heads: frozenset[str] = frozenset()
+    """Instance types that are bought on demand, whatever the flavors are."""
+
+
+class PriceApi(Protocol):
+    """Who is asked (`edges.prices.AwsPrices`). Raises AwsError."""
+
+    def on_demand(self, flavors: Iterable[str]) -> list[str]:
+        """Entries of the price list, each a JSON text."""
+
+    def spot(self, groups: Mapping[str, str | None]) -> list[dict[str, Any]]:
+        """Entries of the spot price history, of each flavor in the zones of its Auto Scaling group."""
+
+
+@dataclass(frozen=True)
+class PriceCache:
+    """Prices in a file."""
+
+    path: Path
+
+    def read(self) -> dict[Key, Price]:
+        """What is cached; nothing where the file is missing or torn, which only costs another fetch."""
+        try:
+            prices = [Price(**values) for values in json.loads(self.path.read_text(encoding="utf-8"))]
+            return {(price.flavor, _market(price)): price for price in prices}
+        except (OSError, ValueError, TypeError):
+            return {}
+
+    def write(self, prices: Mapping[Key, Price]) -> None:
+        """Replaces the file at once, so that a reader never sees half of it. Raises OSError."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        ordered = [asdict(prices[key]) for key in sorted(prices)]
+        beside.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        beside.replace(self.path)
+
+
+@dataclass
+class AskedPrices:
+    """AWS's prices, from the cache while they are fresh. What can't be asked for keeps its old price and age, so that
+    deciding can call it stale."""
+
+    api: PriceApi
+    cache: PriceCache
+    refresh_s: float
+    interruptions_per_hour: Mapping[str, float]
+    """Of spot nodes, by flavor."""
+    now: Callable[[], float]
+    tell: Callable[[str], None]
+    """Told of what could not be asked for."""
+    _tried: dict[Key, float] = field(default_factory=dict)
+
+    def load(self, wanted: Wanted) -> dict[str, Price]:
+        """One price for each flavor that is wanted or cached, those wanted as fresh as can be had."""
+        known = self.cache.read()
+        due = [key for key in _keys(wanted, known) if self._is_due(key, known.get(key))]
+        self._tried |= dict.fromkeys(due, self.now())
+        fetched = {**self._on_demand(due), **self._spot(due, wanted.groups)}
+        if fetched:
+            known |= fetched
+            self.cache.write(known)
+        return select(known, wanted)
+
+    def _is_due(self, key: Key, price: Price | None) -> bool:
+        now = self.now()
+        if key in self._tried and now - self._tried[key] < min(RETRY_S, self.refresh_s):
+            return False
+        return price is None or price.fetched_at is None or now - price.fetched_at >= self.refresh_s
+
+    def _on_demand(self, due: Iterable[Key]) -> dict[Key, Price]:
+        flavors = [flavor for flavor, market in due if market is Market.ON_DEMAND]
+        return self._asked(flavors, Market.ON_DEMAND, lambda: parse_on_demand(self.api.on_demand(flavors), self.now()))
+
+    def _spot(self, due: Iterable[Key], groups: Mapping[str, str]) -> dict[Key, Price]:
+        flavors = {flavor: groups.get(flavor) for flavor, market in due if market is Market.SPOT}
+        rates = self.interruptions_per_hour
+        return self._asked(flavors, Market.SPOT, lambda: parse_spot(self.api.spot(flavors), self.now(), rates))
+
+    def _asked(
+        self, flavors: Iterable[str], market: Market, ask: Callable[[], Mapping[str, Price]]
+    ) -> dict[Key, Price]:
+        names = ", ".join(flavors)
+        try:
+            return {(flavor, market): price for flavor, price in ask().items()} if names else {}
+        except AwsError as error:
+            self.tell(f"the {market.value} prices of {names} could not be asked for, older ones stay: {error.what}")
+            return {}
+
+
+def select(known: Mapping[Key, Price], wanted: Wanted) -> dict[str, Price]:
+    """One price for each flavor, as it is bought; a head whose type is also a flavor on spot has a price of its own."""
+    prices: dict[str, Price] = {}
+    for flavor in sorted({flavor for flavor, _ in known}):
+        market = wanted.markets.get(flavor) or _last_market(flavor, known)
+        if (flavor, market) in known:
+            prices[flavor] = known[flavor, market]
+        if flavor in wanted.heads and market is Market.SPOT and (flavor, Market.ON_DEMAND) in known:
+            prices[on_demand_name(flavor)] = known[flavor, Market.ON_DEMAND]
+    return prices
+
+
+def _keys(wanted: Wanted, known: Mapping[Key, Price]) -> list[Key]:
+    """The prices that are to be fresh."""
+    keys = {(flavor, market or _last_market(flavor, known)) for flavor, market in wanted.markets.items()}
+    return sorted(keys | {(head, Market.ON_DEMAND) for head in wanted.heads})
+
+
+def _last_market(flavor: str, known: Mapping[Key, Price]) -> Market:
+    """How a flavor was bought when its price was last fetched; on demand where it never was."""
+    fetched = [(known[flavor, market].fetched_at or 0.0, market) for market in Market if (flavor, market) in known]
+    return max(fetched)[1] if fetched else Market.ON_DEMAND
+
+
+def _market(price: Price) -> Market:
+    return Market.SPOT if price.source == SPOT_SOURCE else Market.ON_DEMAND
