@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 
 from localcloud.control import PREFIX, Control, ControlError
 from localcloud.errors import ServiceError
+from localcloud.replays import Replays
 
 StartResponse = Callable[..., Any]
 Environ = dict[str, Any]
@@ -40,6 +41,7 @@ class Api:
         self.own_services = own_services
         self.lock = lock
         self.tick = tick
+        self.replays = Replays()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
@@ -57,11 +59,11 @@ class Api:
         action = action_of(body, environ.get("QUERY_STRING", ""))
         started = time.monotonic()
         with self.lock:
-            answer = self.moto(environ, start_response)
-            if not action.startswith(READING):
-                self.tick()
-        if not action.startswith(READING):
-            log.info("%s %s took %.0f ms", service, action, 1000 * (time.monotonic() - started))
+            if action.startswith(READING):
+                return self.moto(environ, start_response)
+            answer = self.replays.answer(self.moto, environ, start_response)
+            self.tick()
+        log.info("%s %s took %.0f ms", service, action, 1000 * (time.monotonic() - started))
         return answer
 
     def _own(self, environ: Environ, start_response: StartResponse, answer_to: Answering) -> Iterable[bytes]:
