@@ -23,7 +23,7 @@ from controller.decide import POLICIES
 from controller.decide.explain import render_explanation
 from controller.domain import Fleet, Observation
 from controller.errors import CentavoError, JournalError, StoppedError
-from controller.loop import at_once
+from controller.loop import at_once, keep_speeds
 from controller.observe.progress import read_progress
 from controller.promises import in_words, parse_asked
 from controller.record import codec
@@ -314,6 +314,7 @@ def _end_destroyed(workshop: Workshop, journal: Journal | None) -> None:
     now = workshop.clock.now()
     if journal.status() == "running":
         journal.end("interrupted", "the environment was destroyed", now)
+        keep_speeds(workshop.environment, journal)
     journal.set_stage(Stage.ENDED)
     write_reports(workshop, journal)
 

@@ -188,6 +188,11 @@ class Environment:
         return self.root / ".centavo" / self.name
 
     @property
+    def speeds_file(self) -> Path:
+        """What earlier runs have measured."""
+        return self.state_directory / "speeds.json"
+
+    @property
     def runs_directory(self) -> Path:
         return self.root / "runs"
 

@@ -110,6 +110,7 @@ class Instance:
     private_ip: str | None = None
     public_ip: str | None = None
     launched_at: float | None = None
+    image_id: str | None = None
 
     @property
     def is_running(self) -> bool:

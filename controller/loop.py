@@ -12,7 +12,7 @@ from typing import Any
 from controller.act.move import MoveLimits, MoveRunner
 from controller.clock import Clock
 from controller.cluster import LiveCluster
-from controller.config import Environment
+from controller.config import Environment, read_yaml
 from controller.domain import (
     Decision,
     Fleet,
@@ -39,6 +39,7 @@ from controller.errors import (
 )
 from controller.observe.changes import membership_changes
 from controller.observe.progress import read_progress
+from controller.record import speeds
 from controller.record.events import Reporter
 from controller.record.journal import Journal, Stage
 from controller.record.report import write_report
@@ -137,6 +138,7 @@ class Optimizer:
         end = self._cluster.end
         assert end is not None
         self._journal.end("finished" if end.finished else "failed", end.reason, self._clock.now())
+        keep_speeds(self._environment, self._journal)
         self._note("the training has " + ("finished" if end.finished else f"failed: {end.reason}"))
         self._journal.set_stage(Stage.ENDING)
 
@@ -154,6 +156,7 @@ class Optimizer:
 
     def _pass(self) -> None:
         """Observes, and then does one thing: goes on with a move, mends the membership, or decides."""
+        self._recall()
         observation = self._cluster.observe()
         if self._cluster.training_has_ended():
             return
@@ -162,6 +165,22 @@ class Optimizer:
             self._run_move(under_way)
         elif not self._mend():
             self._decide_and_move(observation)
+
+    def _recall(self) -> None:
+        """Takes up, once in a run, what earlier ones have measured in the same circumstances."""
+        if self._journal.recalled() is not None:
+            return
+        environment, known = self._environment, {}
+        training = read_yaml(environment.path(environment.settings.training.config))
+        name = speeds.circumstances(training, self._cluster.head().image_id or "")
+        try:
+            known = speeds.recall(environment.speeds_file, name, self._clock.now())
+        except speeds.SpeedsError as error:
+            self._note(f"no speeds of earlier runs are known: {error}; the file will be written anew")
+        self._journal.set_recalled(name, known)
+        if known:
+            told = ", ".join(f"{flavor} {tokens_per_s:,.0f}" for flavor, tokens_per_s in sorted(known.items()))
+            self._note(f"known from earlier runs, tokens/s: {told}")
 
     def _mend(self) -> bool:
         """Lets nodes in that EC2 replaced, and takes out those that are gone. Whether anything was to be done."""
@@ -305,10 +324,24 @@ def decide_on(
         moves=journal.moves(),
         spent_usd=journal.spent_usd(),
         unavailable={f: until for f, (until, _) in journal.unavailable(observation.at).items()},
+        known_tokens_per_s=_known(journal, observation.fleet),
     )
     present = () if earlier and earlier[-1].at >= observation.at else (observation,)
     progress = read_progress(observation, info.started_at)
     return decide((*earlier, *present), prices, info.promises.onto(limits), progress, history)
+
+
+def _known(journal: Journal, fleet: Fleet) -> dict[str, float]:
+    """Speeds from earlier runs of the flavors that do not run: those that do are measured, which takes moments."""
+    _, tokens_per_s = journal.recalled() or ("", {})
+    return {flavor: speed for flavor, speed in tokens_per_s.items() if not fleet.count(flavor)}
+
+
+def keep_speeds(environment: Environment, journal: Journal) -> None:
+    """Keeps what a run that ends has measured for later ones."""
+    recalled, decision = journal.recalled(), journal.last_decision()
+    if recalled is not None and decision is not None:
+        speeds.keep(environment.speeds_file, recalled[0], decision.flavors, decision.at)
 
 
 def with_pauses(move: Move, observations: Sequence[Observation]) -> Move:

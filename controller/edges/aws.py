@@ -123,6 +123,7 @@ def _instance(raw: dict[str, Any]) -> Instance:
         private_ip=raw.get("PrivateIpAddress"),
         public_ip=raw.get("PublicIpAddress"),
         launched_at=_seconds(raw["LaunchTime"]),
+        image_id=raw.get("ImageId"),
     )
 
 

@@ -135,6 +135,18 @@ class Journal:
     def set_members(self, instance_ids: frozenset[str]) -> None:
         self._set("members", json.dumps(sorted(instance_ids)))
 
+    def recalled(self) -> tuple[str, dict[str, float]] | None:
+        """The circumstances of this training, and the tokens per second by flavor that earlier runs measured in them.
+        None until they were taken up."""
+        text = self._values().get("recalled")
+        if text is None:
+            return None
+        circumstances, tokens_per_s = json.loads(text)
+        return circumstances, tokens_per_s
+
+    def set_recalled(self, circumstances: str, tokens_per_s: Mapping[str, float]) -> None:
+        self._set("recalled", codec.to_json([circumstances, tokens_per_s]))
+
     # what was seen
 
     def add_observation(self, observation: Observation, usd_per_hour: float) -> None:

@@ -52,6 +52,7 @@ class Controller:
         self.world, self.root = world, root
         self.environment = Environment("test", root, parse_settings(SETTINGS, root / "centavo.yml"))
         self.environment.directory.mkdir(parents=True, exist_ok=True)
+        (root / "training.yml").write_text("model: { preset: tiny }\nbatch: { tokens: 600 }\n")
         self.clock = WorldClock(world)
         self.prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
         self.journal: Journal = unfinished_run(root / "runs", "test") or start_run(

@@ -57,6 +57,7 @@ class World:
     now: float = 1_800_000_000.0
     is_up: bool = False
     capacity_limits: dict[str, int] = field(default_factory=dict)
+    image_id: str = "ami-1"
     never_answers: set[str] = field(default_factory=set)
     never_joins: set[str] = field(default_factory=set)
     fails_to_configure: set[str] = field(default_factory=set)
@@ -301,7 +302,7 @@ class WorldAws:
 
     def _instances(self) -> tuple[Instance, ...]:
         self.world.scale()
-        head = Instance(HEAD_ID, "t3.small", "head", "running", "127.20.0.10")
+        head = Instance(HEAD_ID, "t3.small", "head", "running", "127.20.0.10", image_id=self.world.image_id)
         return (
             head,
             *(
