@@ -13,6 +13,7 @@ from controller.act.move import MoveLimits, MoveRunner
 from controller.clock import Clock
 from controller.cluster import LiveCluster
 from controller.config import Environment, read_yaml
+from controller.decide.situation import KEPT_OBSERVATIONS
 from controller.domain import (
     Decision,
     Fleet,
@@ -43,9 +44,6 @@ from controller.record import speeds
 from controller.record.events import Reporter
 from controller.record.journal import Journal, Stage
 from controller.record.report import write_report
-
-HISTORY_LENGTH = 2000
-"""Observations that a decision looks back on."""
 
 Approval = Callable[[Decision], "Fleet | None"]
 """Which fleet a decision may be carried out with now; None: stay."""
@@ -318,7 +316,7 @@ def decide_on(
     """What to do now, on the present observation and on what the journal remembers; `limits` are those of centavo.yml,
     and what was promised of the run comes over them."""
     info = journal.info()
-    earlier = journal.observations(last=HISTORY_LENGTH)
+    earlier = journal.recent(KEPT_OBSERVATIONS)
     history = History(
         observations=earlier,
         moves=journal.moves(),

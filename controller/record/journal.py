@@ -43,6 +43,13 @@ CREATE INDEX observations_at ON observations (at);
 """
 
 
+_RECENT = """
+SELECT id FROM (
+    SELECT id, at, row_number() OVER (PARTITION BY fleet ORDER BY at DESC, id DESC) AS place FROM summaries)
+WHERE place <= ? ORDER BY at, id
+"""
+
+
 class Stage(str, Enum):
     """Where a run is; a second `centavo optimize` goes on from here."""
 
@@ -72,6 +79,7 @@ class Journal:
         self.directory = directory
         self._database = sqlite3.connect(directory / FILE_NAME, isolation_level=None, timeout=10)
         self._database.row_factory = sqlite3.Row
+        self._read: dict[int, Observation] = {}
         self._check()
 
     def close(self) -> None:
@@ -169,13 +177,20 @@ class Journal:
                 (row.lastrowid, observation.at, usd_per_hour, fleet, codec.to_json(brief)),
             )
 
-    def observations(self, since: float = 0.0, last: int | None = None) -> tuple[Observation, ...]:
-        """Observations since a time, oldest first; at most the `last` ones."""
-        rows = self._database.execute(
-            "SELECT * FROM observations WHERE at >= ? ORDER BY at DESC, id DESC LIMIT ?",
-            (since, -1 if last is None else last),
-        ).fetchall()
-        return tuple(_observation(row) for row in reversed(rows))
+    def observations(self, since: float = 0.0) -> tuple[Observation, ...]:
+        """Observations since a time, oldest first."""
+        rows = self._database.execute("SELECT * FROM observations WHERE at >= ? ORDER BY at, id", (since,))
+        return tuple(_observation(row) for row in rows)
+
+    def recent(self, per_fleet: int) -> tuple[Observation, ...]:
+        """Of each fleet that was seen its last observations, oldest first. Reads anew only what was added since the
+        last call: at a thousand nodes an observation takes a hundredth of a second to read."""
+        numbers = [row["id"] for row in self._database.execute(_RECENT, (per_fleet,))]
+        self._read = {number: self._read.get(number) or self._observation(number) for number in numbers}
+        return tuple(self._read.values())
+
+    def _observation(self, number: int) -> Observation:
+        return _observation(self._database.execute("SELECT * FROM observations WHERE id = ?", (number,)).fetchone())
 
     def summaries(self, after: int = 0) -> Iterator[tuple[int, summary.Summary]]:
         """Every observation in a few numbers, oldest first, with its number; those after a number."""

@@ -7,15 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.decide.settings import DecideSettings
-from controller.decide.situation import assess
+from controller.decide.situation import KEPT_OBSERVATIONS, assess
 from controller.domain import Decision, Fleet, History, Limits, Observation, Price, Progress
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal, Stage
 from controller.record.runs import latest_run
 from controller.review.summary import Evidence
-
-HISTORY_LENGTH = 2000
-"""Observations that are looked back on, as the controller does."""
 
 
 def read_evidence(
@@ -46,7 +43,7 @@ def evidence_of(
     settings: DecideSettings,
 ) -> Evidence:
     """The evidence of one run. Of a run that has ended, times and costs are those of a whole training like it."""
-    observations = journal.observations(last=HISTORY_LENGTH)
+    observations = journal.recent(KEPT_OBSERVATIONS)
     progress = last_progress(observations, journal.info().started_at)
     if progress is None:
         return Evidence()

@@ -7,13 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from controller.decide.settings import DecideSettings
+from controller.decide.situation import assess
 from controller.domain import (
     Decision,
     Fact,
     FlavorEstimate,
     Fleet,
     FleetEstimate,
+    History,
+    Limits,
     MembershipChange,
     Move,
     MovePhase,
@@ -70,12 +76,43 @@ def test_an_observation_comes_back_whole(journal: Journal) -> None:
     assert again(journal).observations() == (OBSERVATION,)
 
 
-def test_only_the_last_observations_come_back_when_asked(journal: Journal) -> None:
+def test_only_the_observations_since_a_time_come_back_when_asked(journal: Journal) -> None:
     for second in range(5):
         journal.add_observation(replace(OBSERVATION, at=NOW + second), 0.1)
-    assert [o.at - NOW for o in journal.observations(last=2)] == [3, 4]
-    assert [o.at - NOW for o in journal.observations(since=NOW + 1, last=2)] == [3, 4]
-    assert len(journal.observations(since=NOW + 1)) == 4
+    assert [o.at - NOW for o in journal.observations(since=NOW + 1)] == [1, 2, 3, 4]
+
+
+def test_of_each_fleet_the_last_observations_come_back_and_each_is_read_once(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = Fleet({"c5.large": 1}), Fleet({"c5.large": 2})
+    for second, fleet in enumerate([small, small, small, large, small, large]):
+        journal.add_observation(replace(OBSERVATION, at=NOW + second, fleet=fleet), 0.1)
+    assert [o.at - NOW for o in journal.recent(2)] == [2, 3, 4, 5]
+    monkeypatch.setattr(Journal, "_observation", lambda self, number: pytest.fail("read again"))
+    assert [o.at - NOW for o in journal.recent(2)] == [2, 3, 4, 5]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60), st.integers(1, 4))
+def test_deciding_on_the_recent_observations_sees_all_that_it_would_of_all(
+    tmp_path_factory: pytest.TempPathFactory, fleets: list[tuple[int, int]], kept: int
+) -> None:
+    journal = start_run(tmp_path_factory.mktemp("run"), environment="test", policy="p", initial=FLEET, now=NOW)
+    for second, (large, medium) in enumerate(fleets):
+        fleet = Fleet({"c5.large": large, "t2.medium": medium})
+        journal.add_observation(Observation(NOW + second, fleet), 0.1)
+    whole, recent = journal.observations(), journal.recent(kept)
+    journal.close()
+    assert set(seen_of(recent, kept)) == set(seen_of(whole, kept))
+
+
+def seen_of(observations: tuple[Observation, ...], kept: int) -> tuple[Observation, ...]:
+    """What deciding keeps of observations, when it keeps so many of each flavor and fleet size."""
+    if not observations:
+        return ()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("controller.decide.situation.KEPT_OBSERVATIONS", kept)
+        return assess(observations, {}, Limits(), None, History(), DecideSettings()).observations
 
 
 def test_a_decision_comes_back_whole(journal: Journal) -> None:
