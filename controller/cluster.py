@@ -67,6 +67,7 @@ class AwsPort(Protocol):
     def instances(self, cluster: str) -> tuple[Instance, ...]: ...
     def failures(self, group: str, since: float) -> tuple[str, ...]: ...
     def desired(self, groups: Iterable[str]) -> dict[str, int]: ...
+    def empty(self, groups: Iterable[str]) -> None: ...
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None: ...
 
 
@@ -143,6 +144,11 @@ class LiveCluster:
             raise
         if plan.has_changes:
             self._terraform.apply(file)
+
+    def empty_groups(self) -> None:
+        """Gives all workers back without Terraform, which finds it done when it looks the next time."""
+        self._aws.empty(self._group_flavors())
+        self.capacity.write(Fleet(dict.fromkeys(self.outputs.flavors, 0)))
 
     def _most(self) -> dict[str, int]:
         return {flavor: output.max_nodes for flavor, output in self.outputs.flavors.items()}

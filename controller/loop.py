@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from controller.act.backoff import backoff_s, failures_to_grow, retry_at
 from controller.act.move import MoveLimits, MoveRunner
 from controller.clock import Clock
 from controller.cluster import LiveCluster
@@ -33,6 +34,7 @@ from controller.errors import (
     CapacityFileError,
     CentavoError,
     ConfigError,
+    GuardError,
     MoveStuckError,
     NodesError,
     TerraformError,
@@ -44,6 +46,7 @@ from controller.record import speeds
 from controller.record.events import Reporter
 from controller.record.journal import Journal, Stage
 from controller.record.report import write_report
+from controller.times import iso
 
 Approval = Callable[[Decision], "Fleet | None"]
 """Which fleet a decision may be carried out with now; None: stay."""
@@ -57,6 +60,7 @@ def at_once(decision: Decision) -> Fleet | None:
 Decider = Callable[[Sequence[Observation], Mapping[str, Price], Limits, "Progress | None", History], Decision]
 
 
+RELEASE_TRIES = 10
 _PASSING_TROUBLES = (
     MoveStuckError,
     AwsError,
@@ -87,6 +91,7 @@ class Optimizer:
         self._journal, self._clock, self._reporter = journal, clock, reporter
         self._decide, self._bring_up, self._approval = decider, bring_up, approval
         self._settings = environment.settings.controller
+        self._began_at, self._noted_once = clock.now(), ""
 
     def run(self) -> dict[str, Any]:
         """Runs until the training has ended and the fleet is released; the report. Raises StoppedError when a person
@@ -202,21 +207,46 @@ class Optimizer:
         return [i for i in instances if i.instance_id not in silent]
 
     def _decide_and_move(self, observation: Observation) -> None:
-        decision = self._decision(observation)
+        decision = self._held_back(self._decision(observation))
         self._journal.add_decision(decision)
         self._reporter.decided(decision)
         target = self._approval(decision)
-        if target is None or not self._can_be_had(decision.current, target):
+        if target is None:
+            return
+        if (reason := self._why_later(decision.current, target)) is not None:
+            self._note_once(reason)
             return
         self._take_up_merge(target)
         self._cluster.capacity.refuse_if_changed()
-        reason = decision.reason if target == decision.target else "people have merged this fleet"
-        self._run_move(Move(self._journal.next_move_id(), self._clock.now(), decision.current, target, reason))
+        is_own = target == decision.target
+        self._run_move(
+            Move(
+                self._journal.next_move_id(),
+                self._clock.now(),
+                decision.current,
+                target,
+                decision.reason if is_own else "people have merged this fleet",
+                is_probe=is_own and decision.is_probe,
+            )
+        )
 
-    def _can_be_had(self, current: Fleet, target: Fleet) -> bool:
-        """Whether no flavor that the target has more of is unavailable at the moment: a merged fleet waits for it."""
-        unavailable = self._journal.unavailable(self._clock.now())
-        return not any(target.count(f) > current.count(f) for f in unavailable)
+    def _held_back(self, decision: Decision) -> Decision:
+        """The decision, or a refusal of its move, which has failed too short a while ago."""
+        later = self._why_later(decision.current, decision.target) if decision.verdict is Verdict.MOVE else None
+        if later is None:
+            return decision
+        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=later, is_probe=False)
+
+    def _why_later(self, current: Fleet, target: Fleet) -> str | None:
+        """Why a fleet can't be moved to yet: a flavor that it has more of can't be had for now, or moves to it have
+        failed since this controller began."""
+        now = self._clock.now()
+        since_start = [move for move in self._journal.moves() if move.at >= self._began_at]
+        until = retry_at(target, since_start, self._settings.unavailable_s) or now
+        for flavor, (unavailable_until, _) in self._journal.unavailable(now).items():
+            if target.count(flavor) > current.count(flavor):
+                until = max(until, unavailable_until)
+        return f"a move to {target} has failed before and waits until {iso(until)}" if until > now else None
 
     def _take_up_merge(self, target: Fleet) -> None:
         """The capacity file may already ask for the fleet that was merged, where people have pulled it into this
@@ -245,6 +275,8 @@ class Optimizer:
         """Fetches the results, gives the workers back, and ends the run."""
         self._note("fetching the results")
         trouble = self._try_to_fetch()
+        if self._journal.status() != "finished":
+            self._stop_launcher()
         self._close_move()
         self._note("giving the workers back")
         self._release()
@@ -275,11 +307,33 @@ class Optimizer:
             self._note(f"a failed training left no results: {error.what}")
         return None
 
+    def _stop_launcher(self) -> None:
+        """Nothing of a failed training is left to start anew on the head. The costly workers go in any case."""
+        try:
+            self._cluster.stop_training()
+        except AnsibleError as error:
+            self._note(f"the launcher on the head could not be stopped: {error.what}")
+
     def _release(self) -> None:
+        """Gives the workers back, which cost money and do nothing any more: what fails is tried again."""
+        for _ in range(RELEASE_TRIES - 1):
+            try:
+                self._try_to_release()
+                return
+            except _PASSING_TROUBLES as error:
+                self._note(f"the workers are not all given back yet: {error.what}")
+                self._clock.sleep(self._settings.interval_s)
+        self._try_to_release()
+
+    def _try_to_release(self) -> None:
         """Capacity to zero, and wait until no worker runs."""
         self._cluster.capacity.read()
         self._cluster.lift_protection(self._cluster.workers())
-        self._cluster.set_capacity(Fleet({}))
+        try:
+            self._cluster.set_capacity(Fleet({}))
+        except (GuardError, TerraformError) as error:
+            self._note(f"Terraform did not give the workers back, so their groups are told to: {error.what}")
+            self._cluster.empty_groups()
         deadline = self._clock.now() + self._settings.timeouts.boot_s
         while left := self._cluster.workers():
             if self._clock.now() >= deadline:
@@ -288,9 +342,10 @@ class Optimizer:
             self._clock.sleep(self._settings.poll_s)
 
     def _remember_unavailable(self, flavors: Collection[str], reason: str) -> None:
-        until = self._clock.now() + self._settings.unavailable_s
+        now, moves = self._clock.now(), self._journal.moves()
         for flavor in flavors:
-            self._journal.set_unavailable(flavor, until, reason)
+            failures = failures_to_grow(flavor, moves) + 1
+            self._journal.set_unavailable(flavor, now + backoff_s(self._settings.unavailable_s, failures), reason)
 
     def _tell(self, move: Move, note: str) -> None:
         now = self._clock.now()
@@ -301,6 +356,12 @@ class Optimizer:
         now = self._clock.now()
         self._journal.add_event(now, "note", message)
         self._reporter.note(now, message)
+
+    def _note_once(self, message: str) -> None:
+        """Each pass finds the same again; a person is told once."""
+        if message != self._noted_once:
+            self._noted_once = message
+            self._note(message)
 
     def _usd_per_hour(self) -> dict[str, float]:
         return {flavor: price.usd_per_hour for flavor, price in self._cluster.prices().items()}

@@ -75,6 +75,14 @@ class Aws:
             for group in speak("read the Auto Scaling groups", call)
         }
 
+    def empty(self, groups: Iterable[str]) -> None:
+        """Lets each Auto Scaling group end all its instances whose protection is lifted."""
+        for group in groups:
+            speak(
+                f"empty {group}",
+                partial(self._groups.set_desired_capacity, AutoScalingGroupName=group, DesiredCapacity=0),
+            )
+
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         """Protects instances of a group from scale-in, or lifts the protection; those that left it are skipped."""
 

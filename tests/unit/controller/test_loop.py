@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,92 @@ def test_a_failed_training_is_an_error_and_its_workers_are_given_back(world: Wor
         one.optimizer.run()
     assert world.fleet() == {}
     assert one.journal.stage() is Stage.ENDED
+    assert not world.is_started, "the launcher is stopped, so that it does not begin anew"
+
+
+def test_a_launcher_that_can_not_be_stopped_keeps_no_worker(world: World, controller: Start) -> None:
+    one = controller(decider=stay_and(lambda: setattr(world, "outcome", "failed" if world.step > 50 else None)))
+    world.failures["stop.yml"] = [AnsibleError("the head does not answer", "look")]
+    with pytest.raises(TrainingFailedError):
+        one.optimizer.run()
+    assert world.fleet() == {}
+    assert any("could not be stopped: the head does not answer" in event["message"] for event in one.journal.events())
+
+
+def test_a_refused_move_is_tried_again_after_twice_the_time_each_time(world: World, controller: Start) -> None:
+    """The plan would destroy a bucket, whatever the controller asks for."""
+    world.total_steps = 3000
+    one = controller()
+    one.terraform.extra_changes = [
+        {"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": {"actions": ["delete"]}}
+    ]
+    world.is_up = True  # only moves are planned with these changes
+    report = one.optimizer.run()
+    moves = one.journal.moves()
+    assert len(moves) >= 3 and {move["outcome"] for move in report["moves"]} == {"refused"}
+    waits = [later.at - (earlier.ended_at or 0.0) for earlier, later in pairwise(moves)]
+    first_s = SETTINGS["controller"]["unavailable_s"]
+    for failures, waited_s in enumerate(waits):
+        assert first_s * 2**failures <= waited_s <= first_s * 2**failures + 30
+    assert world.fleet() == {}, "the workers are given back all the same, by their groups"
+    told = {decision.reason for decision in one.journal.decisions() if decision.verdict is Verdict.REFUSE}
+    assert len(told) == len(moves) and all("has failed before and waits until" in reason for reason in told)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [("plan", TerraformError), ("apply", TerraformError), ("protection", AwsError), ("instances", AwsError)],
+)
+def test_trouble_at_the_end_leaves_no_worker_running(
+    world: World, controller: Start, call: str, error: type[CentavoError]
+) -> None:
+    one = controller(decider=stay_and(lambda: None))
+    original = world.call
+
+    def spoiled(name: str, effect: Any, seconds: float = 0.0) -> Any:
+        if name == "fetch.yml":
+            world.failures[call] = [error("no answer", "try again")] * 2
+        return original(name, effect, seconds)
+
+    world.call = spoiled  # type: ignore[method-assign]
+    assert one.optimizer.run()["status"] == "finished"
+    assert world.fleet() == {}
+    assert one.cluster.capacity.read() == Fleet({})
+
+
+def test_a_flavor_that_can_not_be_had_again_and_again_is_left_alone_longer_and_longer(
+    world: World, controller: Start
+) -> None:
+    """Each time another number of it is asked for: it is the flavor that has to wait."""
+    world.capacity_limits["c5.large"] = 1
+    world.total_steps = 4000
+
+    def decide(observations: Any, prices: Any, limits: Any, progress: Any, history: Any) -> Decision:
+        now, target = observations[-1], Fleet({"c5.large": 2 + len(history.moves)})
+        verdict = Verdict.MOVE if len(now.facts) == now.fleet.size else Verdict.STAY
+        return Decision(now.at, "test", verdict, now.fleet, target, "cheaper")
+
+    one = controller(decider=decide)
+    one.optimizer.run()
+    tries = one.journal.moves()
+    waits = [later.at - (earlier.ended_at or 0.0) for earlier, later in pairwise(tries)]
+    first_s = SETTINGS["controller"]["unavailable_s"]
+    assert len(waits) >= 3
+    for failures, waited_s in enumerate(waits):
+        assert 0.8 * first_s * 2**failures <= waited_s <= first_s * 2**failures + 10
+
+
+def test_a_probe_is_remembered_as_one(world: World, controller: Start) -> None:
+    def decide(observations: Any, prices: Any, limits: Any, progress: Any, history: Any) -> Decision:
+        now = observations[-1]
+        target = Fleet({"t2.medium": 1, "c5.large": 2, "c5.xlarge": 1})
+        is_new = not history.moves and len(now.facts) == now.fleet.size
+        verdict = Verdict.MOVE if is_new else Verdict.STAY
+        return Decision(now.at, "test", verdict, now.fleet, target if is_new else now.fleet, "try it", is_probe=is_new)
+
+    one = controller(decider=decide)
+    one.optimizer.run()
+    assert [move.is_probe for move in one.journal.moves()] == [True]
 
 
 def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, controller: Start) -> None:

@@ -328,6 +328,13 @@ class WorldAws:
             "desired", lambda: {group: self.world.desired.get(group.removeprefix("c-"), 0) for group in groups}
         )
 
+    def empty(self, groups: Iterable[str]) -> None:
+        self.world.call("empty", self._empty)
+
+    def _empty(self) -> None:
+        self.world.desired = dict.fromkeys(self.world.flavors, 0)
+        self.world.scale()
+
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         self.world.call("protection", lambda: self._protect(set(instance_ids), protected))
 
@@ -385,6 +392,8 @@ class WorldAnsible:
             self.world.set_hosts(list(variables["addresses"]))
         elif playbook == "start.yml":
             self.world.is_started = True
+        elif playbook == "stop.yml":
+            self.world.is_started = False
         elif playbook == "fetch.yml":
             self._fetch(Path(variables["destination"]))
 

@@ -76,6 +76,13 @@ def test_exactly_the_instances_whose_protection_is_lifted_end_when_capacity_is_l
     assert len(aws.instances("c")) == 1
 
 
+def test_a_group_is_emptied_of_what_may_end(group: str) -> None:
+    aws = Aws(REGION)
+    aws.set_protection(group, [i.instance_id for i in aws.instances("c")], protected=False)
+    aws.empty([group])
+    assert aws.desired([group]) == {group: 0} and aws.instances("c") == ()
+
+
 def activity(status: str, second: int, message: str | None = None) -> dict[str, Any]:
     said = {"StatusMessage": message} if message else {}
     return {

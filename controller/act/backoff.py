@@ -1,0 +1,40 @@
+"""How long what has failed is left alone: twice as long after each further failure, up to a day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from controller.domain import Fleet, Move, MovePhase
+
+LONGEST_S = 86400.0
+
+
+def backoff_s(first_s: float, failures: int) -> float:
+    """How long to wait after so many failures in a row (at least one), `first_s` after the first, in seconds."""
+    doublings = min(failures - 1, 32)
+    return min(LONGEST_S, first_s * 2.0**doublings)
+
+
+def failures_to_grow(flavor: str, moves: Sequence[Move]) -> int:
+    """How often in a row moves to more nodes of a flavor were undone; `moves` are oldest first."""
+    return len(_failed_in_a_row(moves, lambda move: move.target.count(flavor) > move.source.count(flavor)))
+
+
+def retry_at(target: Fleet, moves: Sequence[Move], first_s: float) -> float | None:
+    """From when on (seconds since the epoch) a fleet may be moved to again; None where the last move to it was not
+    undone or refused. `moves` are oldest first."""
+    failed = _failed_in_a_row(moves, lambda move: move.target == target)
+    if not failed:
+        return None
+    return (failed[0].ended_at or failed[0].at) + backoff_s(first_s, len(failed))
+
+
+def _failed_in_a_row(moves: Sequence[Move], counts: Callable[[Move], bool]) -> list[Move]:
+    """The last of these moves that were undone or refused, newest first, back to one that was done."""
+    failed: list[Move] = []
+    for move in reversed(moves):
+        if counts(move) and move.phase is MovePhase.DONE:
+            break
+        if counts(move) and move.phase.is_final:
+            failed.append(move)
+    return failed

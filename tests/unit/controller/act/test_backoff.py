@@ -1,0 +1,50 @@
+"""What has failed is left alone for longer and longer, until it works once."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.act.backoff import LONGEST_S, backoff_s, failures_to_grow, retry_at
+from controller.domain import Fleet, Move, MovePhase
+
+SOURCE, TARGET, OTHER = Fleet({"t2.large": 2}), Fleet({"c5.large": 2}), Fleet({"c5.xlarge": 2})
+DONE, BACK, REFUSED, GROWING = MovePhase.DONE, MovePhase.ROLLED_BACK, MovePhase.REFUSED, MovePhase.GROWING
+
+
+def moves(*steps: tuple[Fleet, MovePhase]) -> list[Move]:
+    """Moves from the same fleet, an hour apart, each of which took a minute."""
+    return [
+        Move(n, 3600.0 * n, SOURCE, target, "cheaper", phase, ended_at=3600.0 * n + 60 if phase.is_final else None)
+        for n, (target, phase) in enumerate(steps)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected_s"), [(1, 900), (2, 1800), (3, 3600), (7, 57600), (8, LONGEST_S), (1000, LONGEST_S)]
+)
+def test_the_wait_doubles_up_to_a_day(failures: int, expected_s: float) -> None:
+    assert backoff_s(900, failures) == expected_s
+
+
+@pytest.mark.parametrize(
+    ("history", "failures"),
+    [
+        ([], 0),
+        ([(TARGET, BACK)], 1),
+        ([(TARGET, BACK), (TARGET, BACK)], 2),
+        ([(TARGET, BACK), (TARGET, DONE), (TARGET, BACK)], 1),
+        ([(TARGET, BACK), (OTHER, DONE), (TARGET, BACK)], 2),
+        ([(TARGET, BACK), (TARGET, GROWING)], 1),
+        ([(OTHER, BACK)], 0),
+    ],
+)
+def test_failures_count_in_a_row_for_each_flavor(history: list[tuple[Fleet, MovePhase]], failures: int) -> None:
+    assert failures_to_grow("c5.large", moves(*history)) == failures
+    assert failures_to_grow("t2.large", moves(*history)) == 0
+
+
+def test_a_fleet_is_tried_again_after_its_last_failure_and_others_at_once() -> None:
+    failed = moves((TARGET, REFUSED), (TARGET, BACK))
+    assert retry_at(TARGET, failed, 900) == 3660 + 1800
+    assert retry_at(OTHER, failed, 900) is None
+    assert retry_at(TARGET, [*failed, *moves((TARGET, DONE))], 900) is None
