@@ -1,6 +1,6 @@
 """Horovod Elastic for MXNet: ranks join and leave between two steps, and a lost rank costs the steps since a commit.
 
-Horovod 0.28.1 ships no ``horovod.mxnet.elastic``. Three of its habits are worked around here:
+Horovod 0.28.1 ships no ``horovod.mxnet.elastic``. Some of its habits are worked around here:
 
 - A rank that is no longer wanted learns it inside ``hvd.init()`` and aborts. Here it asks the rendezvous server for its
   slot first (the same question, asked once), and either leaves cleanly or hands the answer to ``hvd.init()`` in the
@@ -8,6 +8,9 @@ Horovod 0.28.1 ships no ``horovod.mxnet.elastic``. Three of its habits are worke
 - When a rank does not come to the rendezvous, ``hvd.init()`` aborts all the others. Here the ranks meet first, on the
   same server, where a missing one costs a further round and not the processes.
 - Failures of MXNet operators come as MXNetError; they are told apart by their text.
+- A cycle time that is set makes another fusion threshold of the default from the second ``hvd.init()`` of a process on
+  (ParameterManager takes the one for the other, horovod/common/parameter_manager.cc), and ranks that fuse other tensors
+  than the rest are ended by gloo. So each rank begins with an ``hvd.init()`` by itself: all have had their first one.
 """
 
 from __future__ import annotations
@@ -179,6 +182,8 @@ class World:
 
     def join(self) -> None:
         """Become a rank of the world that the environment names."""
+        if self.is_elastic and "HOROVOD_CYCLE_TIME" in self._environment:
+            self._begin_alone()
         if self._rendezvous is not None and not self._rendezvous.meet():
             self._rejoin(self._rendezvous)
             return
@@ -210,6 +215,17 @@ class World:
             log.warning("a rank did not come to the meeting; trying without it")
             rendezvous.take_slot()
         self._start_horovod()
+
+    def _begin_alone(self) -> None:
+        """Start Horovod without the variables that name a world, and stop it again; takes some 10 ms."""
+        named = {name: value for name, value in self._environment.items() if name.startswith("HOROVOD_")}
+        cycle_time = named.pop("HOROVOD_CYCLE_TIME")
+        for name in named:
+            del self._environment[name]
+        log.debug("Horovod is started once before the first world, with a cycle time of %s ms", cycle_time)
+        hvd.init()
+        hvd.shutdown()
+        self._environment.update(named)
 
     def _start_horovod(self) -> None:
         self._environment["HOROVOD_ELASTIC"] = "0"

@@ -284,7 +284,7 @@ class Launcher:
         if node is None or node.phase is not Phase.READY:
             log.warning("%s is not ready after all", slot.hostname)
             return 1, time.time()
-        node.activate(environment_of(command) | self._settings.horovod.environment())
+        node.activate(environment_of(command) | self._settings.horovod.environment(is_elastic=True))
         told_at: float | None = None
         while (code := node.wait(0.1)) is None:
             if told_at is None and any(event.is_set() for event in events):

@@ -95,9 +95,10 @@ class HorovodSettings:
     """Horovod's own options; None leaves its default.
 
     ``fusion_threshold_mb``: tensor fusion, the gradients travel in pieces of this size. ``cycle_time_ms``: how often
-    tensors are exchanged. ``autotune`` searches both and writes ``autotune_log`` on rank 0's node. ``timeline``: a
-    trace file on rank 0's node. ``compression``: gradients are exchanged as float16. ``hierarchical_allreduce``: first
-    within a node, then between nodes. ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
+    ranks ask each other what is ready; every millisecond by default, which costs a tenth of a core where ranks share a
+    machine. ``autotune`` searches both and writes ``autotune_log`` on rank 0's node. ``timeline``: a trace file on rank
+    0's node. ``compression``: gradients are exchanged as float16. ``hierarchical_allreduce``: first within a node, then
+    between nodes. ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
     """
 
     fusion_threshold_mb: int = 64
@@ -113,13 +114,12 @@ class HorovodSettings:
     def environment(self, is_elastic: bool = False) -> dict[str, str]:
         """The settings as the environment variables that Horovod reads when a rank begins.
 
-        In an elastic training Horovod's own fusion threshold and cycle time stay at their defaults: Horovod 0.28.1
-        cannot fix them a second time in one process. One of them set, the ranks that stay fuse other tensors than those
-        that join, and gloo ends them; both set, ``hvd.init()`` ends in a segmentation fault.
+        In an elastic training Horovod's own fusion threshold stays at its default: together with a cycle time, which is
+        worth more there, it makes a second ``hvd.init()`` end in a segmentation fault (see ``trainer.elastic``).
         """
         optional = {
             "HOROVOD_FUSION_THRESHOLD": None if is_elastic else self.fusion_threshold_mb * 1024 * 1024,
-            "HOROVOD_CYCLE_TIME": None if is_elastic else self.cycle_time_ms,
+            "HOROVOD_CYCLE_TIME": self.cycle_time_ms,
             "HOROVOD_AUTOTUNE": "1" if self.autotune else None,
             "HOROVOD_AUTOTUNE_LOG": self.autotune_log,
             "HOROVOD_TIMELINE": self.timeline,

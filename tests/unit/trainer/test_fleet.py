@@ -31,6 +31,7 @@ TRAINING: dict[str, Any] = {
     "batch": {"tokens": 768, "max_tokens": 120},
     "checkpoint": {"every_steps": 1000},
     "translate": {"beam_size": 1, "max_length": 8},
+    "horovod": {"cycle_time_ms": 10},
 }
 
 

@@ -75,10 +75,11 @@ def test_horovod_options_become_its_environment() -> None:
     assert "HOROVOD_TIMELINE" not in environment
 
 
-def test_an_elastic_training_leaves_fusion_and_cycle_time_to_horovod() -> None:
+def test_an_elastic_training_leaves_the_fusion_threshold_to_horovod() -> None:
     horovod = settings_from({"stop": {"steps": 1}, "horovod": {"cycle_time_ms": 2.5}}).horovod
     environment = horovod.environment(is_elastic=True)
-    assert "HOROVOD_CYCLE_TIME" not in environment and "HOROVOD_FUSION_THRESHOLD" not in environment
+    assert "HOROVOD_FUSION_THRESHOLD" not in environment
+    assert environment["HOROVOD_CYCLE_TIME"] == "2.5"
     assert environment["HOROVOD_GLOO_TIMEOUT_SECONDS"] == "5"
 
 
