@@ -1,4 +1,4 @@
-"""What the commands tell: the views and logs of `centavo optimize`, and the commands `report` and `watch`."""
+"""The commands that look and change nothing: status, facts, explain, report, picture, watch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import json
 import os
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,43 +15,36 @@ from rich.console import Console
 
 from controller.assembly import Workshop
 from controller.clock import Clock
+from controller.commands.telling import print_reports
+from controller.decide.explain import render_explanation
+from controller.domain import Fleet, Observation
 from controller.errors import JournalError, StoppedError
-from controller.record.events import Reporter
+from controller.observe.progress import read_progress
+from controller.promises import in_words
+from controller.record import codec
+from controller.record.events import describe
 from controller.record.journal import FILE_NAME as JOURNAL_NAME
-from controller.record.journal import Journal
-from controller.record.live import LiveReporter, shown
-from controller.record.logs import FILE_NAME as LOG_NAME
-from controller.record.logs import LogFormat, LogReporter, Reporters
-from controller.record.metrics import MetricsReporter, parse_address, serve
-from controller.record.report import FILE_NAME, make_report, write_report
+from controller.record.journal import Journal, Stage
+from controller.record.live import shown
+from controller.record.report import make_report
 from controller.record.runs import latest_run
-from controller.record.setup import keep_setup
-from controller.record.table import print_summary
+from controller.record.table import facts_table
 from controller.record.view import render
 from controller.record.watch import Watcher, line_of
+from controller.times import iso
 
 Add = Callable[..., argparse.ArgumentParser]
 LOOK_EVERY_S = 1.0
 
 
-def add_telling_options(parser: argparse.ArgumentParser) -> None:
-    """How the main job tells of itself."""
-    parser.add_argument("--plain", action="store_true", help="lines instead of the live view, on a terminal too")
-    parser.add_argument(
-        "--log-format",
-        choices=[f.value for f in LogFormat],
-        default=LogFormat.TEXT.value,
-        help="of the lines, and of runs/RUN/centavo.log (default: text)",
-    )
-    parser.add_argument(
-        "--metrics",
-        metavar="[ADDRESS:]PORT",
-        help="serve /metrics for Prometheus there (default: not at all; without an address: on loopback)",
-    )
-
-
 def add_looking(add: Add) -> None:
-    """The commands `report` and `watch`; `add` makes a command."""
+    """These commands; `add` makes a command."""
+    for name, function, purpose in (
+        ("status", status, "the fleet, the training and the costs at a glance"),
+        ("facts", facts, "what every node says of itself"),
+        ("explain", explain, "the last decision and its evidence"),
+    ):
+        add(name, function, purpose).add_argument("--json", action="store_true", help="as JSON")
     parser = add("report", report, "what a run measured, moved and saved, as a page; or two runs side by side")
     parser.add_argument("run", nargs="*", help="a run's folder under runs/ (default: the latest), or two to compare")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -64,57 +56,73 @@ def add_looking(add: Add) -> None:
     parser.add_argument("--once", action="store_true", help="show it once, and end")
 
 
-@contextmanager
-def telling(workshop: Workshop, journal: Journal, options: argparse.Namespace) -> Iterator[None]:
-    """While inside, the workshop's reporter is what the options ask for: a live view on a terminal, or lines; always a
-    log in the run's folder; and metrics."""
-    info, log_format = journal.info(), LogFormat(options.log_format)
-    address = parse_address(options.metrics) if options.metrics else None
-    keep_setup(
-        workshop.environment,
-        journal.directory,
-        {
-            "ENV": info.environment,
-            "POLICY": info.policy,
-            "INTERVAL": options.interval,
-            "DEADLINE": options.deadline,
-            "BUDGET": options.budget,
-        },
-    )
-    reporters: list[Reporter] = []
-    with ExitStack() as stack:
-        if address is not None:
-            metrics = MetricsReporter(info, workshop.usd_per_hour)
-            print(f"Metrics: http://{address[0]}:{serve(metrics, address[1], address[0])}/metrics", flush=True)
-            reporters.append(metrics)
-        file = stack.enter_context((journal.directory / LOG_NAME).open("a", encoding="utf-8"))
-        reporters.append(LogReporter(info.run, log_format, file))
-        if sys.stdout.isatty() and not options.plain and log_format is LogFormat.TEXT:
-            watcher = Watcher(journal, workshop.usd_per_hour)
-            watcher.look(workshop.clock.now())
-            stack.enter_context(shown(watcher.view, now=workshop.clock.now))
-            reporters.append(LiveReporter(watcher))
-        else:
-            reporters.append(LogReporter(info.run, log_format))
-        workshop.reporter = Reporters(reporters)
-        yield
+def status(workshop: Workshop, options: argparse.Namespace) -> int:
+    """Fleet, training and costs."""
+    journal = _latest(workshop)
+    terraform = workshop.terraform()
+    is_up = terraform.outputs() is not None
+    observation = workshop.cluster(journal).look() if is_up and journal.stage() is not Stage.ENDED else None
+    document = _status(workshop, journal, observation, is_up)
+    if options.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    for name, value in document.items():
+        if value is None and name in ("deadline_at", "budget_usd"):
+            continue
+        print(f"{name.replace('_', ' '):>22}  {_human(value)}")
+    return 0
 
 
-def write_reports(workshop: Workshop, journal: Journal) -> tuple[dict[str, Any], Path]:
-    """Makes report.json and report.html anew; the report, and the page's path."""
-    # matplotlib takes a second to import, which commands that draw nothing need not wait for
-    from controller.record.html.page import write_page  # noqa: PLC0415
+def _status(workshop: Workshop, journal: Journal, observation: Observation | None, is_up: bool) -> dict[str, Any]:
+    info, now = journal.info(), workshop.clock.now()
+    document: dict[str, Any] = {
+        "environment": workshop.environment.name,
+        "is_up": is_up,
+        "run": info.run,
+        "policy": info.policy,
+        "stage": journal.stage().value,
+        "status": journal.status(),
+        "started_at": iso(info.started_at),
+        "deadline_at": None if info.promises.deadline_at is None else iso(info.promises.deadline_at),
+        "budget_usd": info.promises.budget_usd,
+        "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
+        "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],
+    }
+    if observation is not None:
+        progress = read_progress(observation, info.started_at)
+        document |= {
+            "fleet": dict(observation.fleet),
+            "usd_per_hour": observation.fleet.usd_per_hour(workshop.usd_per_hour),
+            "step": progress.step if progress else None,
+            "total_steps": progress.total_steps if progress else None,
+            "summary": describe(observation, progress, document["spent_usd"]),
+        }
+    return document
 
-    made = write_report(journal, workshop.usd_per_hour, workshop.clock.now())
-    return made, write_page(journal, made)
+
+def facts(workshop: Workshop, options: argparse.Namespace) -> int:
+    """Every node's iteration fact, or why it is unknown."""
+    observation = workshop.cluster(_latest(workshop)).look()
+    if options.json:
+        print(json.dumps(codec.plain(observation), indent=2))
+    else:
+        Console().print(facts_table(observation))
+    return 0
 
 
-def print_reports(workshop: Workshop, journal: Journal) -> Path:
-    """The summary, and where the reports are; the page's path."""
-    made, page = write_reports(workshop, journal)
-    print_summary(made)
-    print(f"Report: {page}\n        {journal.directory / FILE_NAME}")
-    return page
+def explain(workshop: Workshop, options: argparse.Namespace) -> int:
+    """The last decision, and what was promised of its run."""
+    journal = _latest(workshop)
+    decision = journal.last_decision()
+    if decision is None:
+        raise JournalError("Nothing has been decided yet.", "`centavo optimize` decides as soon as facts come in.")
+    if options.json:
+        print(json.dumps(codec.plain(decision), indent=2))
+        return 0
+    print(render_explanation(decision), end="")
+    for promise in in_words(journal.info().promises):
+        print(promise)
+    return 0
 
 
 def report(workshop: Workshop, options: argparse.Namespace) -> int:
@@ -220,3 +228,11 @@ def _run(workshop: Workshop, name: str) -> Journal:
             f"There is no run {name!r} under {workshop.environment.runs_directory}.", "`ls runs` lists them."
         )
     return Journal(directory.resolve())
+
+
+def _human(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(Fleet(value))
+    if isinstance(value, list):
+        return "; ".join(str(part) for part in value) or "none"
+    return "not known" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

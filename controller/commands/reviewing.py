@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,6 @@ from controller.review.table import print_review
 
 NO_CHANGE, CHANGES, REFUSED = 0, 2, 3
 PIPE_WIDTH = 130
-Command = Callable[[Workshop, argparse.Namespace], int]
 
 
 class ReviewError(CentavoError):

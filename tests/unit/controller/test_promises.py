@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from controller.assembly import Workshop
-from controller.cli import explain, parser, status
+from controller.cli import parser
+from controller.commands.looking import explain, status
 from controller.config import Environment, parse_settings
 from controller.domain import Decision, Fleet, Limits, Observation, Verdict
 from controller.errors import ConfigError

@@ -10,13 +10,13 @@ import pytest
 
 from controller.assembly import Workshop
 from controller.cli import parser
+from controller.commands.reviewing import propose
 from controller.domain import Decision, Fleet, Verdict
 from controller.errors import StoppedError
 from controller.loop import Optimizer
 from controller.observe.price_book import PriceBook
 from controller.record.events import PlainReporter
 from controller.record.journal import Stage
-from controller.review.cli import propose
 from controller.review.proposals import ProposalError
 from tests.support.github import FakeGitHub
 from tests.unit.controller.harness import Controller

@@ -14,13 +14,13 @@ import pytest
 from controller.assembly import Workshop
 from controller.cli import parser
 from controller.clock import SystemClock
+from controller.commands.reviewing import ReviewError, admit, apply_reviewed, review
 from controller.config import Environment, parse_settings
 from controller.domain import Market, Price
 from controller.errors import GuardError, TerraformError
 from controller.observe.asked_prices import Wanted
 from controller.observe.price_book import PriceBook
 from controller.record.events import PlainReporter
-from controller.review.cli import ReviewError, admit, apply_reviewed, review
 from controller.review.sealed import SealError
 from tests.unit.controller.harness import SETTINGS
 

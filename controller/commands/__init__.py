@@ -1,0 +1,1 @@
+"""The commands of `centavo`, by what a person wants: to do something, to look, to review."""
