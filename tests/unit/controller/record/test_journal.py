@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide.settings import DecideSettings
@@ -93,6 +93,7 @@ def test_of_each_fleet_the_last_observations_come_back_and_each_is_read_once(
     assert [o.at - NOW for o in journal.recent(2)] == [2, 3, 4, 5]
 
 
+@settings(deadline=None, max_examples=30)  # each example is a file
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60), st.integers(1, 4))
 def test_deciding_on_the_recent_observations_sees_all_that_it_would_of_all(
     tmp_path_factory: pytest.TempPathFactory, fleets: list[tuple[int, int]], kept: int
