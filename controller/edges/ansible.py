@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import shlex
 import sys
@@ -17,6 +19,8 @@ from controller.edges.ssh import SshAccess
 from controller.errors import AnsibleError, StoppedError
 
 FACTS_IDENT = "facts"
+FACTS_TASK = "Read the local facts"
+"""The task of facts.yml whose output is the facts."""
 
 
 @dataclass
@@ -39,9 +43,8 @@ class Outcome:
             self.failures[host] = f"{data.get('task', 'a task')}: {_said(result)}"
         elif event.get("event") == "runner_on_ok":
             self.changed += bool(result.get("changed"))
-            facts = result.get("ansible_facts")
-            if isinstance(facts, Mapping) and "ansible_local" in facts:
-                self.local_facts[host] = facts["ansible_local"]
+            if data.get("task") == FACTS_TASK:
+                self.local_facts[host] = parse_local_facts(str(result.get("stdout", "")))
 
 
 class Ansible:
@@ -129,6 +132,23 @@ class Ansible:
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         return {"ANSIBLE_CONFIG": str(self._directory / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "PATH": path}
+
+
+def parse_local_facts(output: str) -> dict[str, Any]:
+    """The facts of one host by name, as Ansible's own `ansible_local` has them: JSON, or a text that says why not.
+
+    `output` has a line for each file: its name, and its content in base64.
+    """
+    facts: dict[str, Any] = {}
+    for line in output.splitlines():
+        file, _, content = line.strip().partition(" ")
+        if file:
+            name = file.removesuffix(".fact")
+            try:
+                facts[name] = json.loads(base64.b64decode(content))
+            except ValueError as error:
+                facts[name] = f"it is no JSON: {error}"
+    return facts
 
 
 def inventory(access: SshAccess, instances: Sequence[Instance]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shlex
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from controller.domain import Instance
-from controller.edges.ansible import Ansible, Outcome, inventory
+from controller.edges.ansible import Ansible, Outcome, inventory, parse_local_facts
 from controller.edges.ssh import SshAccess
 from controller.errors import AnsibleError, StoppedError
 
@@ -23,8 +24,8 @@ def access(jump: bool = False) -> SshAccess:
     return SshAccess("ubuntu", 2222, Path("/k/id"), Path("/k/known_hosts"), HEAD, jump)
 
 
-def event(kind: str, host: str = "i-1", **result: Any) -> dict[str, Any]:
-    return {"event": kind, "event_data": {"host": host, "task": "Do it", "res": result}}
+def event(kind: str, host: str = "i-1", task: str = "Do it", **result: Any) -> dict[str, Any]:
+    return {"event": kind, "event_data": {"host": host, "task": task, "res": result}}
 
 
 def test_the_inventory_calls_hosts_by_their_instance_ids_and_checks_keys_under_them() -> None:
@@ -59,7 +60,7 @@ def test_facts_failures_and_changes_are_taken_from_the_events() -> None:
     outcome = Outcome()
     for taken in (
         event("runner_on_ok", changed=True),
-        event("runner_on_ok", ansible_facts={"ansible_local": {"a": 1}}),
+        event("runner_on_ok", task="Read the local facts", stdout="a.fact MQ==\r\n"),
         event("runner_on_ok", host="i-2", changed=False),
         event("playbook_on_stats"),
         event("runner_on_unreachable", host="i-3", msg="Connection refused"),
@@ -69,6 +70,14 @@ def test_facts_failures_and_changes_are_taken_from_the_events() -> None:
     assert outcome.changed == 1
     assert outcome.local_facts == {"i-1": {"a": 1}}
     assert outcome.failures == {"i-3": "unreachable: Connection refused", "i-4": "Do it: disk full"}
+
+
+def test_a_torn_fact_does_not_take_the_others_with_it() -> None:
+    torn, whole = (base64.b64encode(text).decode() for text in (b'{"schema": 1, "ra', b'{"rank": 0}'))
+    facts = parse_local_facts(f"iteration.fact {torn}\nempty.fact \nother.fact {whole}\n")
+    assert facts["other"] == {"rank": 0}
+    assert "no JSON" in facts["iteration"] and "no JSON" in facts["empty"]
+    assert parse_local_facts("") == {}
 
 
 def test_a_failure_that_the_playbook_ignores_is_none() -> None:
@@ -85,9 +94,8 @@ def ansible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ansible:
     (tmp_path / "ansible" / "ansible.cfg").write_text(f"[defaults]\ninterpreter_python = {sys.executable}\n")
     (tmp_path / "facts.d").mkdir()
     (tmp_path / "facts.d" / "iteration.fact").write_text(json.dumps({"schema": 1}))
-    (playbooks / "facts.yml").write_text(
-        PLAY.format(task=("{setup: {gather_subset: ['!all', '!min', local], fact_path: '{{ centavo.fact_path }}'}}"))
-    )
+    facts = (Path(__file__).resolve().parents[4] / "ansible/playbooks/facts.yml").read_text()
+    (playbooks / "facts.yml").write_text(facts.replace("  gather_facts", "  connection: local\n  gather_facts"))
     (playbooks / "fail.yml").write_text(PLAY.format(task="{fail: {msg: 'no space on {{ inventory_hostname }}'}}"))
     (playbooks / "slow.yml").write_text(PLAY.format(task="{wait_for: {path: /nowhere, timeout: 60}}"))
     return Ansible(tmp_path, tmp_path / "run" / "ansible", lambda: False)
