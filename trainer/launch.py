@@ -191,6 +191,9 @@ class Launcher:
             signal.signal(number, self._on_signal)
         try:
             status, reason = self._attempt_until_done()
+        except Exception as error:  # written down like any failure: who waits for the end would never learn of it
+            log.exception("the launcher failed")
+            status, reason = "failed", f"the launcher failed: {type(error).__name__}: {error}"
         finally:
             self._nodes.close()
         if self._stopped_by is not None and status != "finished":

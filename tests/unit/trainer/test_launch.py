@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from trainer import launch
-from trainer.launch import Discovery, LaunchOptions, environment_of, read_hosts, ssh_command
+from trainer.launch import Discovery, Launcher, LaunchOptions, environment_of, read_hosts, ssh_command
 from trainer.nodes import Phase
+from trainer.settings import settings_from
 
 
 @dataclass
@@ -193,3 +195,17 @@ def test_log_lines_of_the_discovery_name_who_comes_and_goes(head: Head, caplog: 
         head.offered()
     assert "2 in all +a +b" in caplog.text
     assert "1 in all -a" in caplog.text
+
+
+def test_a_launcher_that_fails_itself_says_so_where_the_end_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(launcher: Launcher) -> tuple[str, str | None]:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Launcher, "_attempt", broken)
+    monkeypatch.setattr("signal.signal", lambda number, handler: None)
+    options = LaunchOptions(tmp_path / "hosts", tmp_path / "results", attach_command="true", network_interface="lo")
+    assert Launcher(options, settings_from({"stop": {"steps": 1}})).run() == 1
+    done = json.loads((tmp_path / "results" / "done.json").read_text())
+    assert done["status"] == "failed" and "no space left on device" in done["reason"]
