@@ -65,11 +65,11 @@ clean: ## Remove what was generated here, the virtual environment too; running c
 
 ##@ Developing
 .PHONY: setup test test-long test-fast lint format
-test: setup ## All tests but the long ones: linters, unit, contract, Terraform
+test: setup ## Linters, unit, contract and Terraform tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
 	@$(BIN)/python -m pytest tests -m "not long"
-test-long: setup ## The tests that take minutes: whole jobs on localcloud, fleets of real ranks, nodes replaced under them
+test-long: setup ## Further whole jobs on localcloud, minutes each: killed and resumed, proposed and merged, Terraform alone
 	@$(BIN)/python -m pytest tests -m long
 test-fast: setup ## The tests that start no process
 	@$(BIN)/python -m pytest tests -m "not slow and not e2e" -q

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sandbox import Sandbox, make_sandbox, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
 INITIAL = {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}
 
@@ -81,6 +81,7 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
     assert sandbox.processes() == []
 
 
+@pytest.mark.long
 def test_a_controller_killed_in_the_middle_of_a_move_carries_on(tmp_path: Path, stack: ExitStack) -> None:
     sandbox = make_sandbox(
         tmp_path / "centavo",
