@@ -13,11 +13,10 @@ from importlib import import_module
 
 import numpy as np
 
-from controller.decide.limits import infeasible_reason
+from controller.decide.policies.base import nothing_to_decide
 from controller.decide.settings import Objective
 from controller.decide.situation import Situation
 from controller.decide.speeds import is_usable, median
-from controller.decide.stability import busy_reason
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Verdict
 
 STOP_IMPROVEMENT = 0.10
@@ -35,12 +34,9 @@ class Bayesian:
 
     def decide(self, situation: Situation) -> Decision:
         """Try the most promising fleet, or settle on the best one tried."""
-        infeasible = infeasible_reason(situation.bounds, situation.usd_per_hour, situation.settings.head_usd_per_hour)
-        if infeasible:
-            return situation.decision(Verdict.REFUSE, infeasible)
-        waiting = busy_reason(situation)
-        if waiting:
-            return situation.decision(Verdict.STAY, waiting)
+        return nothing_to_decide(situation) or self._try_or_settle(situation)
+
+    def _try_or_settle(self, situation: Situation) -> Decision:
         tried = _tried(situation)
         moves = situation.history.moves
         began = (moves[-1].ended_at or moves[-1].at) if moves else 0.0

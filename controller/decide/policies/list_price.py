@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from controller.decide.limits import infeasible_reason
+from controller.decide.policies.base import nothing_to_decide
 from controller.decide.situation import Situation
-from controller.decide.stability import busy_reason
 from controller.domain import Decision, Fleet, Verdict
 
 
@@ -18,12 +17,9 @@ class ListPrice:
 
     def decide(self, situation: Situation) -> Decision:
         """Replace the whole fleet at once when the list says so."""
-        infeasible = infeasible_reason(situation.bounds, situation.usd_per_hour, situation.settings.head_usd_per_hour)
-        if infeasible:
-            return situation.decision(Verdict.REFUSE, infeasible)
-        waiting = busy_reason(situation)
-        if waiting:
-            return situation.decision(Verdict.STAY, waiting)
+        return nothing_to_decide(situation) or self._replace(situation)
+
+    def _replace(self, situation: Situation) -> Decision:
         target = self._target(situation)
         if target.size < max(1, situation.bounds.min_nodes):
             return situation.decision(Verdict.REFUSE, f"not enough flavors have a known {self._measure}")

@@ -7,9 +7,8 @@ of the whole iteration, in which every rank is as slow as the slowest.
 from __future__ import annotations
 
 from controller.decide.bounds import SLACK
-from controller.decide.limits import infeasible_reason
+from controller.decide.policies.base import nothing_to_decide
 from controller.decide.situation import Situation
-from controller.decide.stability import busy_reason
 from controller.domain import Decision, Verdict
 
 
@@ -20,19 +19,16 @@ class PriceTime:
 
     def decide(self, situation: Situation) -> Decision:
         """Move one node, stay when all are of one flavor, wait while a flavor is not measured."""
-        present, bounds = situation.current.present, situation.bounds
-        infeasible = infeasible_reason(bounds, situation.usd_per_hour, situation.settings.head_usd_per_hour)
-        if infeasible:
-            return situation.decision(Verdict.REFUSE, infeasible)
+        return nothing_to_decide(situation) or self._compare(situation)
+
+    def _compare(self, situation: Situation) -> Decision:
+        present = situation.current.present
         unpriced = [flavor for flavor in present if flavor in situation.price_faults]
         if unpriced:
             faults = ", ".join(f"{flavor}: {situation.price_faults[flavor]}" for flavor in unpriced)
             return situation.decision(Verdict.REFUSE, f"not every flavor can be priced ({faults})")
         if len(present) < 2:
             return situation.decision(Verdict.STAY, f"all nodes are of one flavor: {situation.current}")
-        waiting = busy_reason(situation)
-        if waiting:
-            return situation.decision(Verdict.STAY, waiting)
         unmeasured = sorted(flavor for flavor in present if flavor not in situation.measured)
         if unmeasured:
             return situation.decision(Verdict.STAY, f"waiting for enough facts of {', '.join(unmeasured)}")
