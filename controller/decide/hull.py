@@ -8,7 +8,7 @@ time: the whole hull is walked by exchanging pairs of flavors in order of their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,15 +33,6 @@ class Edge:
     nodes: Ints
     speed_step: float
     price_step: float
-    start: Ints
-    """Nodes of each flavor (rows) for each world size (columns) where the stretch begins."""
-
-    def counts(self, column: int, exchanged: int) -> Ints:
-        """The nodes of each flavor after so many exchanges, for one world size."""
-        counts = self.start[:, column].copy()
-        counts[self.loser] -= exchanged
-        counts[self.winner] += exchanged
-        return counts
 
 
 class Flavors:
@@ -74,11 +65,24 @@ class Flavors:
             left = left - counts[flavor]
         return counts
 
+    def _cheapest(self, sizes: Ints) -> Ints:
+        """Where the hull begins: nodes of each flavor (rows) of the cheapest fleets of these sizes (columns)."""
+        return self.in_order(np.lexsort((-self.speeds, self.prices)), sizes)
+
+    def counts_on(self, edges: Sequence[Edge], column: int, exchanged: int) -> Ints:
+        """Nodes of each flavor, for one world size, after all edges but the last, and so many exchanges on that one."""
+        counts = self._cheapest(self.sizes[column : column + 1])[:, 0]
+        for edge in edges:
+            nodes = exchanged if edge is edges[-1] else int(edge.nodes[column])
+            counts[edge.loser] -= nodes
+            counts[edge.winner] += nodes
+        return counts
+
     def edges(self) -> Iterator[Edge]:
         """The hull from the cheapest fleets to the fastest, by rising slope. A stretch without length opens it."""
-        counts = self.in_order(np.lexsort((-self.speeds, self.prices)), self.sizes)
+        counts = self._cheapest(self.sizes)
         speed, price = self.speeds @ counts, self.prices @ counts
-        yield Edge(0, 0, speed, price, np.zeros_like(self.sizes), 1.0, 0.0, counts.copy())
+        yield Edge(0, 0, speed, price, np.zeros_like(self.sizes), 1.0, 0.0)
         faster = self.speeds[None, :] - self.speeds[:, None]
         dearer = self.prices[None, :] - self.prices[:, None]
         losers, winners = np.nonzero((faster > 0) & (dearer >= 0))
@@ -91,7 +95,7 @@ class Flavors:
             if not nodes.any():
                 continue
             speed_step, price_step = float(faster[loser, winner]), float(dearer[loser, winner])
-            yield Edge(int(loser), int(winner), speed, price, nodes, speed_step, price_step, counts.copy())
+            yield Edge(int(loser), int(winner), speed, price, nodes, speed_step, price_step)
             counts[loser] -= nodes
             counts[winner] += nodes
             speed, price = speed + nodes * speed_step, price + nodes * price_step

@@ -93,7 +93,9 @@ def _best_balanced(flavors: Flavors, goal: Goal, tolerance: float) -> tuple[Ints
     steps, values, bounds = best_on(_stacked(edges, flavors), goal)
     at, column = np.unravel_index(int(np.argmin(values)), values.shape)
     if np.isfinite(values[at, column]):
-        best.offer(float(values[at, column]), edges[at].counts(int(column), int(steps[at, column])))
+        best.offer(
+            float(values[at, column]), flavors.counts_on(edges[: int(at) + 1], int(column), int(steps[at, column]))
+        )
     lower, lowest = bounds.min(axis=0), bounds.argmin(axis=0)
     slopes = np.array([edge.price_step / edge.speed_step for edge in edges])
     work, unproven = 0, math.inf
