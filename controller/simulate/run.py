@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from controller.decide import DecideSettings, SwitchingAssumptions, Truth, decide
@@ -29,7 +30,7 @@ class Outcome:
     deadline_met: bool | None
     budget_met: bool | None
     probe_usd: float
-    """What probing cost: nodes that did not work yet, pauses, and dearer steps while probes ran."""
+    """What probing cost: nodes that did not work yet, pauses, and dearer steps than without the probes."""
     moves: int
     rolled_back: int
     flip_flops: int
@@ -77,6 +78,7 @@ def limits_for(scenario: Scenario) -> Limits:
         max_usd_per_hour=scenario.max_usd_per_hour,
         deadline_at=scenario.deadline_s,
         budget_usd=scenario.budget_usd,
+        max_surge=scenario.max_surge,
     )
 
 
@@ -85,13 +87,14 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
     settings = settings or settings_for(scenario, policy)
     world, limits = World(scenario), limits_for(scenario)
     observations, decisions = [], []
+    plain: dict[int, Fleet] = {}
     interval_s = scenario.interval_s
     while not world.is_finished and world.now < MAX_DAYS * 24 * SECONDS_PER_HOUR:
         world.has_changed = False
         world.run_until(world.now + interval_s)
         observation = world.observation()
         observations.append(observation)
-        if world.has_changed or world.is_moving:
+        if world.has_changed or world.is_moving or world.now < world.changed_at + 2 * settings.cooldown_s:
             interval_s = scenario.interval_s
         else:
             longest_s = MAX_INTERVAL_SHARE * world.remaining_s() + MIN_INTERVAL_SHARE * world.now
@@ -104,16 +107,30 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
             spent_usd=world.spent_usd,
             unavailable=dict(world.unavailable),
         )
-        decision = decide([observation], world.prices(), limits, world.progress(), history, settings)
+        given = ([observation], world.prices(), limits, world.progress(), history)
+        decision = decide(*given, settings)
         decisions.append(decision)
         if decision.verdict is Verdict.MOVE:
+            if decision.is_probe:
+                plain[len(world.moves)] = _without_probes(decision, decide(*given, replace(settings, probe_share=0.0)))
             world.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
             interval_s = scenario.interval_s
-    return _outcome(scenario, policy, world, tuple(decisions), settings)
+    probe_usd = _probe_usd(scenario, world, plain, decisions)
+    return _outcome(scenario, policy, world, tuple(decisions), probe_usd, settings.cooldown_s)
+
+
+def _without_probes(decision: Decision, plain: Decision) -> Fleet:
+    """The fleet that would have been had instead of a probe: the present one for a policy that does nothing else."""
+    return decision.current if plain.is_probe else plain.target
 
 
 def _outcome(
-    scenario: Scenario, policy: str, world: World, decisions: tuple[Decision, ...], settings: DecideSettings
+    scenario: Scenario,
+    policy: str,
+    world: World,
+    decisions: tuple[Decision, ...],
+    probe_usd: float,
+    cooldown_s: float,
 ) -> Outcome:
     """The figures of a finished run."""
     deadline, budget = scenario.deadline_s, scenario.budget_usd
@@ -125,10 +142,10 @@ def _outcome(
         time_s=world.now if world.is_finished else math.inf,
         deadline_met=None if deadline is None else world.is_finished and world.now <= deadline,
         budget_met=None if budget is None else world.is_finished and world.spent_usd <= budget,
-        probe_usd=_probe_usd(scenario, world),
+        probe_usd=probe_usd,
         moves=sum(move.phase is MovePhase.DONE for move in world.moves),
         rolled_back=sum(move.phase is MovePhase.ROLLED_BACK for move in world.moves),
-        flip_flops=flip_flops(world.moves, settings.cooldown_s),
+        flip_flops=flip_flops(world.moves, cooldown_s),
         moments=tuple(world.moments),
         decisions=decisions,
     )
@@ -143,8 +160,11 @@ def flip_flops(moves: list[Move], cooldown_s: float) -> int:
     )
 
 
-def _probe_usd(scenario: Scenario, world: World) -> float:
-    """What the probes cost beyond the work that they did, by what really is and happened."""
+def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], decisions: Sequence[Decision]) -> float:
+    """What the probes cost beyond what the `plain` fleet, had instead of each, would have: by the real speeds.
+
+    A probe lasts until the next move has ended, or until its fleet is found to be the best as it is.
+    """
     model = FleetModel(
         {flavor.name: flavor.sustained_tokens_per_s for flavor in scenario.flavors},
         world.usd_per_hour,
@@ -153,21 +173,19 @@ def _probe_usd(scenario: Scenario, world: World) -> float:
         scenario.head_usd_per_hour,
     )
     total = 0.0
-    for index, move in enumerate(world.moves):
-        if not move.is_probe or move.ended_at is None:
-            continue
-        probes = {f: n for f, n in move.target.present.items() if not move.source.count(f)}
-        waiting_usd = sum(n * world.usd_per_hour[f] for f, n in probes.items()) * (move.ended_at - move.at)
-        total += waiting_usd / SECONDS_PER_HOUR
+    for index, without in plain.items():
+        move = world.moves[index]
+        ended_at = world.now if move.ended_at is None else move.ended_at
+        probes = Fleet({f: n - without.count(f) for f, n in move.target.present.items() if n > without.count(f)})
+        total += probes.usd_per_hour(world.usd_per_hour) * (ended_at - move.at) / SECONDS_PER_HOUR
         if move.phase is not MovePhase.DONE:
             continue
-        pauses_usd = 2 * scenario.pause_s * model.fleet_usd_per_hour(move.target) / SECONDS_PER_HOUR
+        pauses = 2 if without == move.source else 1
+        total += pauses * scenario.pause_s * model.fleet_usd_per_hour(move.target) / SECONDS_PER_HOUR
         following = world.moves[index + 1] if index + 1 < len(world.moves) else None
-        until = (following.ended_at or following.at) if following else world.now
-        without = Fleet({f: n for f, n in move.target.present.items() if f not in probes})
-        total += pauses_usd
-        if without.size:
-            dearer = max(0.0, model.usd_per_token(move.target) - model.usd_per_token(without))
-            steps = (until - move.ended_at) / model.step_time_s(move.target)
-            total += dearer * steps * scenario.tokens_per_step
+        settled = (d.at for d in decisions if d.at > ended_at and d.verdict is Verdict.STAY and d.fleets)
+        until = min(next(settled, world.now), (following.ended_at or following.at) if following else world.now)
+        steps = (until - ended_at) / model.step_time_s(move.target)
+        dearer = model.usd_per_token(move.target) - model.usd_per_token(without)
+        total += max(0.0, dearer * steps * scenario.tokens_per_step)
     return total

@@ -69,6 +69,7 @@ class Scenario:
     max_nodes: int | None = None
     max_vcpus_per_flavor: Mapping[str, int] = field(default_factory=dict)
     max_usd_per_hour: float | None = None
+    max_surge: int | None = None
     deadline_s: float | None = None
     budget_usd: float | None = None
     objective: Objective = Objective.COST

@@ -234,6 +234,11 @@ class World:
         self._note()
 
     @property
+    def changed_at(self) -> float:
+        """When the last move ended, or began; 0 before the first."""
+        return (self.moves[-1].ended_at or self.moves[-1].at) if self.moves else 0.0
+
+    @property
     def is_moving(self) -> bool:
         return bool(self.moves) and not self.moves[-1].phase.is_final
 
