@@ -47,6 +47,42 @@ def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSe
     return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
 
 
+class _Kriging:
+    """What the measured flavors tell of the others, reckoned per vCPU or per dollar."""
+
+    def __init__(
+        self,
+        measured: Mapping[str, Speed],
+        usd_per_hour: Mapping[str, float],
+        settings: DecideSettings,
+        by_vcpus: bool,
+    ) -> None:
+        self.usd_per_hour, self.settings, self.by_vcpus = usd_per_hour, settings, by_vcpus
+        self.sigma = SIGMA if by_vcpus else SIGMA_WITHOUT_VCPUS
+        sizes = {name: _log_size(name, usd_per_hour, settings, by_vcpus) for name in measured}
+        self.names = [name for name in measured if sizes[name] is not None]
+        residual = np.array([math.log(measured[name].tokens_per_s) - (sizes[name] or 0.0) for name in self.names])
+        among = np.array([[_correlation(a, b) for b in self.names] for a in self.names]) * self.sigma**2
+        among = among + np.diag([measured[name].log_se ** 2 + SIZE_LOG_SE**2 for name in self.names])
+        self.inverse = np.linalg.inv(among) if self.names else among
+        self.weights = self.inverse.sum(axis=0)
+        self.mean = float(self.weights @ residual / self.weights.sum()) if self.names else 0.0
+        self.pull = self.inverse @ (residual - self.mean) if self.names else residual
+
+    def guess(self, flavor: str) -> Speed | None:
+        """The conditional mean and deviation of one flavor; None where nothing can be said."""
+        size = _log_size(flavor, self.usd_per_hour, self.settings, self.by_vcpus)
+        if size is None or not self.names:
+            return None
+        towards = np.array([_correlation(flavor, name) for name in self.names]) * self.sigma**2
+        variance = self.sigma**2 + SIZE_LOG_SE**2 - float(towards @ self.inverse @ towards)
+        # The mean is itself estimated from these few flavors (universal kriging).
+        variance += (1 - float(self.weights @ towards)) ** 2 / float(self.weights.sum())
+        note = f"guessed from speed per {'vCPU' if self.by_vcpus else 'dollar'}"
+        tokens_per_s = math.exp(size + self.mean + float(towards @ self.pull))
+        return Speed(tokens_per_s, math.sqrt(variance), note=note, is_measured=False)
+
+
 def expected_speeds(
     flavors: Sequence[str],
     measured: Mapping[str, Speed],
@@ -55,45 +91,13 @@ def expected_speeds(
 ) -> dict[str, Speed]:
     """A guess with an honest error for each of `flavors`; those of which nothing can be said are left out."""
     guesses: dict[str, Speed] = {}
+    by_vcpus, by_price = (_Kriging(measured, usd_per_hour, settings, by_vcpus) for by_vcpus in (True, False))
     for flavor in flavors:
         hint = settings.hints_tokens_per_s.get(flavor)
         if hint is not None and math.isfinite(hint) and hint > 0:
             guesses[flavor] = Speed(hint, HINT_LOG_SE, note="a hint", is_measured=False)
             continue
-        for by_vcpus, sigma in ((True, SIGMA), (False, SIGMA_WITHOUT_VCPUS)):
-            guess = _kriged(flavor, measured, usd_per_hour, settings, by_vcpus, sigma)
-            if guess is not None:
-                guesses[flavor] = guess
-                break
+        guess = by_vcpus.guess(flavor) or by_price.guess(flavor)
+        if guess is not None:
+            guesses[flavor] = guess
     return guesses
-
-
-def _kriged(
-    flavor: str,
-    measured: Mapping[str, Speed],
-    usd_per_hour: Mapping[str, float],
-    settings: DecideSettings,
-    by_vcpus: bool,
-    sigma: float,
-) -> Speed | None:
-    """The conditional mean and deviation of one flavor, given the measured ones."""
-    size = _log_size(flavor, usd_per_hour, settings, by_vcpus)
-    sizes = {name: _log_size(name, usd_per_hour, settings, by_vcpus) for name in measured}
-    names = [name for name in measured if sizes[name] is not None]
-    if size is None or not names:
-        return None
-    residual = np.array([math.log(measured[name].tokens_per_s) - (sizes[name] or 0.0) for name in names])
-    among = np.array([[_correlation(a, b) for b in names] for a in names]) * sigma**2
-    among += np.diag([measured[name].log_se ** 2 + SIZE_LOG_SE**2 for name in names])
-    towards = np.array([_correlation(flavor, name) for name in names]) * sigma**2
-    inverse = np.linalg.inv(among)
-    ones = np.ones(len(names))
-    mean = float(ones @ inverse @ residual / (ones @ inverse @ ones))
-    expected = mean + float(towards @ inverse @ (residual - mean))
-    variance = sigma**2 + SIZE_LOG_SE**2 - float(towards @ inverse @ towards)
-    # The mean is itself estimated from these few flavors (universal kriging).
-    variance += (1 - float(ones @ inverse @ towards)) ** 2 / float(ones @ inverse @ ones)
-    unit = "vCPU" if by_vcpus else "dollar"
-    return Speed(
-        math.exp(size + expected), math.sqrt(variance), note=f"guessed from speed per {unit}", is_measured=False
-    )
