@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from controller.decide.bounds import Bounds
+from controller.decide.outlook import Outlook
 from controller.decide.search import best_fleet
-from controller.decide.weighing import Outlook
 from controller.domain import Decision, FlavorEstimate, Fleet, FleetEstimate
 
 SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)

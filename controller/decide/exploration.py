@@ -1,180 +1,211 @@
-"""Which flavors are worth measuring: only those that could win, only while it pays, only within the probe budget."""
+"""Which flavors are worth measuring: only those that could win, only while it pays, only within the probe budget.
+
+The probe budget is a bound, not a plan: it has to bear a probe that does no work at all, and one that makes the rest of
+the training so cheap that its own cost is a large share. What deadline and budget leave has to bear it as well.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from controller.decide.bounds import Bounds
 from controller.decide.model import FleetModel
+from controller.decide.outlook import Forecast, Outlook
 from controller.decide.prior import expected_speeds
+from controller.decide.probe_cost import ProbeCost
 from controller.decide.search import best_fleet
 from controller.decide.settings import Batches, Objective
 from controller.decide.speeds import Speed
-from controller.decide.switching import switching_usd
-from controller.decide.weighing import Outlook
-from controller.domain import SECONDS_PER_HOUR, Fleet, Move, MovePhase
+from controller.decide.surge import exchange
+from controller.domain import SECONDS_PER_HOUR, Fleet
 
-OPTIMISM_Z = 1.64
+HOPE_Z, HOPE_SHARE = 1.64, 0.10
 """A flavor is given up when it could not win even if it were this many standard errors faster than expected."""
-QUANTILE_Z = (-1.15, -0.32, 0.32, 0.93, 1.64)
-"""Where a guess is tried out; with QUANTILE_SHARE an integral over the normal distribution."""
-QUANTILE_SHARE = (0.25, 0.25, 0.25, 0.15, 0.10)
+OTHER_QUANTILES = ((0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
+"""Where else a guess is tried out; with the best case an integral over the normal distribution."""
+MAX_JUDGED = 9
+"""Of more flavors than this that could win, those that could win the most for the money are looked at."""
 GAIN_TOLERANCE = 1e-3
 """A gain is a guess: it need not be found exactly."""
-LATENESS_WEIGHT = 3.0
-"""A tenth too late counts as three tenths dearer."""
+PROMISE_WEIGHT = 3.0
+"""What a gain counts that brings a deadline or a budget into reach."""
 MAX_PROBES_PER_MOVE = 3
 WORTH_FACTOR = 1.5
 """What a probe is expected to gain must exceed its cost by this factor."""
+IDLE_TOKENS_PER_S = 1e-6
+"""The speed of a probe that does no work."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A flavor worth measuring: what that is expected to gain, and to cost, on the rest of the work."""
+    """A flavor worth measuring: what that is expected to cost, and to gain on the rest of the work, in dollars."""
 
     flavor: str
-    gain_usd: float
+    guess: Speed
     cost_usd: float
+    gain_usd: float
+    least_usd: float
+    """What the rest of the work costs if the flavor is as fast as can be hoped."""
 
 
-def probe_usd(source: Fleet, target: Fleet, model: FleetModel, outlook: Outlook) -> float:
-    """What a probe costs: the switch there, the new nodes until they are measured, and the switch back at worst."""
-    settings = outlook.situation.settings
-    there = switching_usd(source, target, model.usd_per_hour, settings.head_usd_per_hour, settings.switching)
-    added = {f: max(0, target.count(f) - source.count(f)) for f in target}
-    per_hour = sum(count * model.usd_per_hour.get(f, 0.0) for f, count in added.items())
-    known = source if model.knows(source) else outlook.situation.current
-    measuring_s = settings.probe_steps * model.step_time_s(known) + settings.cooldown_s
-    pause_usd = (model.fleet_usd_per_hour(known) + per_hour) * settings.switching.pause_s / SECONDS_PER_HOUR
-    return there + pause_usd + per_hour * measuring_s * PROBE_WASTE / SECONDS_PER_HOUR
+@dataclass(frozen=True)
+class _Aim:
+    """What measuring is to help with: the objective within the promises, or else a promise that is out of reach."""
+
+    objective: Objective
+    bounds: Bounds
+    weight: float = 1.0
 
 
-PROBE_WASTE = 0.3
-"""A node that is measured also works: this share of its price counts as spent on the probe."""
+@dataclass(frozen=True)
+class Exploration:
+    """What could be measured on top of the fleet `base`, which is to be had anyway."""
 
+    outlook: Outlook
+    base: Forecast
 
-def spent_on_probes_usd(moves: tuple[Move, ...], model: FleetModel, outlook: Outlook) -> float:
-    """What the probes so far have cost, reckoned as they were planned."""
-    unmade = (MovePhase.REFUSED, MovePhase.ROLLED_BACK)
-    probes = [move for move in moves if move.is_probe and move.phase not in unmade]
-    return sum(probe_usd(move.source, move.target, model, outlook) for move in probes)
+    @cached_property
+    def cost(self) -> ProbeCost:
+        """What probes on top of the base fleet cost."""
+        return ProbeCost(self.outlook, self.base)
 
+    @cached_property
+    def _aim(self) -> _Aim:
+        """Deadline first: the fastest fleet; then the budget: the cheapest one in time."""
+        outlook = self.outlook
+        objective, promised = outlook.situation.settings.objective, outlook.promised
+        if best_fleet(outlook.model, promised, objective, GAIN_TOLERANCE) is not None:
+            return _Aim(objective, promised)
+        in_time = replace(promised, max_usd_per_step=None)
+        if best_fleet(outlook.model, in_time, Objective.COST, GAIN_TOLERANCE) is not None:
+            return _Aim(Objective.COST, in_time, PROMISE_WEIGHT)
+        return _Aim(Objective.TIME, outlook.bounds, PROMISE_WEIGHT)
 
-def unmeasured(outlook: Outlook) -> dict[str, Speed]:
-    """What is expected of the flavors that could be started and were not measured well in this run."""
-    situation = outlook.situation
-    wanted = [
-        flavor
-        for flavor in outlook.bounds.caps
-        if flavor not in situation.current.present and flavor not in situation.barred
-    ]
-    known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
-    never = [f for f in wanted if f not in situation.measured]
-    return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}
+    def _ahead(self, model: FleetModel) -> tuple[float, float]:
+        """What the best fleet of a model is worth by the aim, and what it costs, in dollars for the rest of the work.
 
-
-def _with_speed(model: FleetModel, flavor: str, tokens_per_s: float) -> FleetModel:
-    return replace(model, tokens_per_s={**model.tokens_per_s, flavor: tokens_per_s})
-
-
-def _worth_usd(outlook: Outlook, model: FleetModel) -> float:
-    """What the rest of the work costs the user with the best fleet of a model, in dollars; inf where there is none.
-
-    Seconds count as what the present fleet costs meanwhile, and a fleet that is late as if it cost more.
-    """
-    objective, steps = outlook.situation.settings.objective, outlook.remaining_steps
-    found = best_fleet(model, outlook.promised, objective, GAIN_TOLERANCE)
-    late_share = 0.0
-    if found is None:
-        found = best_fleet(model, outlook.bounds, Objective.TIME, GAIN_TOLERANCE)
+        Seconds count as what the present fleet costs meanwhile.
+        """
+        aim, outlook = self._aim, self.outlook
+        found = best_fleet(model, aim.bounds, aim.objective, GAIN_TOLERANCE)
         if found is None:
-            return math.inf
-        if outlook.time_left_s is not None:
-            late_share = max(0.0, found.step_s * steps / max(outlook.time_left_s, 1.0) - 1)
-    if objective is Objective.TIME:
-        return found.step_s * steps * outlook.model.fleet_usd_per_hour(outlook.situation.current) / SECONDS_PER_HOUR
-    return found.usd_per_step * steps * (1 + LATENESS_WEIGHT * late_share)
+            return math.inf, math.inf
+        usd = found.usd_per_step * outlook.remaining_steps
+        if aim.objective is Objective.COST:
+            return usd, usd
+        rate = outlook.model.fleet_usd_per_hour(outlook.situation.current) / SECONDS_PER_HOUR
+        return found.step_s * outlook.remaining_steps * rate, usd
 
+    @cached_property
+    def _known(self) -> tuple[float, float]:
+        """The same without measuring anything."""
+        return self._ahead(self.outlook.model)
 
-def worthwhile(outlook: Outlook, base: Fleet) -> list[Probe]:
-    """The probes that are expected to pay, best first, within what is left of the probe budget."""
-    situation, model = outlook.situation, outlook.model
-    settings = situation.settings
-    guesses = unmeasured(outlook)
-    if not guesses:
-        return []
-    whole_usd = situation.history.spent_usd + outlook.stay.remaining_usd
-    left_usd = settings.probe_share * whole_usd - spent_on_probes_usd(situation.history.moves, model, outlook)
-    best_usd = _worth_usd(outlook, model)
-    probes = []
-    for flavor, guess in guesses.items():
-        cost_usd = probe_usd(base, base.with_count(flavor, 1), model, outlook)
-        if cost_usd > left_usd:
-            continue
-        probe = _judged(outlook, flavor, guess, best_usd, cost_usd)
-        if probe is not None:
-            probes.append(probe)
-    return _affordable(probes, left_usd)
-
-
-def _judged(outlook: Outlook, flavor: str, guess: Speed, best_usd: float, cost_usd: float) -> Probe | None:
-    """The probe of one flavor; None when it cannot win or is not expected to pay."""
-    needed = cost_usd + outlook.situation.settings.saving_margin * best_usd
-
-    def gain(z: float) -> float:
-        speed = guess.tokens_per_s * math.exp(z * guess.log_se)
-        return max(0.0, best_usd - _worth_usd(outlook, _with_speed(outlook.model, flavor, speed)))
-
-    if gain(OPTIMISM_Z) <= needed:
-        return None
-    expected = sum(share * gain(z) for z, share in zip(QUANTILE_Z, QUANTILE_SHARE, strict=True))
-    return Probe(flavor, expected, cost_usd) if expected > WORTH_FACTOR * cost_usd else None
-
-
-def _affordable(probes: list[Probe], left_usd: float) -> list[Probe]:
-    """The best probes that fit into the budget together."""
-    chosen: list[Probe] = []
-    for probe in sorted(probes, key=lambda probe: (-probe.gain_usd / probe.cost_usd, probe.flavor)):
-        if len(chosen) < MAX_PROBES_PER_MOVE and probe.cost_usd <= left_usd:
-            chosen.append(probe)
-            left_usd -= probe.cost_usd
-    return chosen
-
-
-def with_probes(base: Fleet, probes: list[Probe], outlook: Outlook) -> Fleet | None:
-    """The base fleet with a node of each probed flavor; None where the limits leave no room for it.
-
-    Where there is no room for one more node, a node of the base fleet's dearest flavor per token gives way.
-    """
-    bounds, model = outlook.bounds, outlook.model
-    target = base
-    for probe in probes:
-        grown = target.with_count(probe.flavor, target.count(probe.flavor) + 1)
-        is_full = bounds.max_nodes is not None and grown.size > bounds.max_nodes
-        if is_full or not _is_affordable(grown, outlook):
-            leaving = [f for f in target.present if f in base.present]
-            if not leaving:
+    def worthwhile(self) -> tuple[Fleet, list[Probe]]:
+        """The base fleet with a node of each flavor that is worth measuring now, and those flavors."""
+        target, probes = self.base.target, list[Probe]()
+        if not self._is_sensible:
+            return target, probes
+        spent_usd = self.cost.spent_usd()
+        for probe in self._promising():
+            grown = self._with_node(target, probe.flavor)
+            if grown is not None and self._is_affordable(grown, [*probes, probe], spent_usd):
+                target, probes = grown, [*probes, probe]
+            if len(probes) == MAX_PROBES_PER_MOVE:
                 break
+        return target, probes
+
+    @property
+    def _is_sensible(self) -> bool:
+        """Whether the present fleet is known, and a slow probe would not hold up the others."""
+        return self.outlook.model.batches is Batches.BALANCED and self.outlook.knows_current
+
+    # What measuring gains
+
+    def _unmeasured(self) -> dict[str, Speed]:
+        """What is expected of the flavors that could be started and were not measured well in this run."""
+        situation, here = self.outlook.situation, {*self.outlook.situation.current.present, *self.base.target.present}
+        wanted = [f for f in self.outlook.bounds.caps if f not in here and f not in situation.barred]
+        known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
+        never = [f for f in wanted if f not in situation.measured]
+        return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}
+
+    def _promising(self) -> list[Probe]:
+        """The flavors that are expected to gain more than measuring them costs, the best for the money first."""
+        hopeful = sorted(self._hopeful(), key=_by_yield)[:MAX_JUDGED]
+        expected = [replace(probe, gain_usd=self._expected_usd(probe)) for probe in hopeful]
+        return sorted((p for p in expected if p.gain_usd > WORTH_FACTOR * p.cost_usd), key=_by_yield)
+
+    def _hopeful(self) -> Iterator[Probe]:
+        """The flavors that could win, with what they would gain at best."""
+        margin_usd = self.outlook.situation.settings.saving_margin * self.base.remaining_usd
+        for flavor, guess in self._unmeasured().items():
+            grown = self._with_node(self.base.target, flavor)
+            if grown is not None:
+                gain_usd, least_usd = self._gain(flavor, guess.at(HOPE_Z))
+                cost_usd = self.cost.planned_usd(grown, {flavor: guess.tokens_per_s})
+                if gain_usd > cost_usd + margin_usd:
+                    yield Probe(flavor, guess, cost_usd, gain_usd, least_usd)
+
+    def _gain(self, flavor: str, tokens_per_s: float) -> tuple[float, float]:
+        """What a flavor of this speed gains, and what the rest of the work then costs at least, in dollars."""
+        worth, usd = self._ahead(self.outlook.model.with_speeds({flavor: tokens_per_s}))
+        return self._aim.weight * (self._known[0] - worth), min(usd, self._known[1])
+
+    def _expected_usd(self, probe: Probe) -> float:
+        """What a flavor is expected to gain, if at best it gains what `probe` says."""
+        expected_usd = HOPE_SHARE * probe.gain_usd
+        for z, share in OTHER_QUANTILES:
+            gain_usd, _ = self._gain(probe.flavor, probe.guess.at(z))
+            if gain_usd <= 0:
+                break
+            expected_usd += share * gain_usd
+        return expected_usd
+
+    # What can be afforded
+
+    def _with_node(self, fleet: Fleet, flavor: str) -> Fleet | None:
+        """A fleet with one more node of a flavor; None where the limits leave no room for it.
+
+        Where the fleet is full, a node of the base fleet's dearest flavor per token gives way.
+        """
+        outlook, model = self.outlook, self.outlook.model
+        grown = fleet.with_count(flavor, fleet.count(flavor) + 1)
+        if not self._has_room(grown):
+            leaving = [f for f in fleet.present if f in self.base.target.present]
+            if not leaving:
+                return None
             dearest = max(leaving, key=lambda f: (model.usd_per_hour[f] / model.tokens_per_s[f], f))
             grown = grown.with_count(dearest, grown.count(dearest) - 1)
-        if _is_affordable(grown, outlook):
-            target = grown
-    return None if target == base else target
+        keeps_surge = exchange(outlook.situation.current, grown).keeps(outlook.situation.limits.max_surge)
+        return grown if self._has_room(grown) and keeps_surge else None
+
+    def _has_room(self, fleet: Fleet) -> bool:
+        """Whether a fleet keeps the limits on nodes and on dollars per hour."""
+        bounds = self.outlook.bounds
+        most, most_usd = bounds.max_nodes, bounds.max_usd_per_hour
+        is_small = most is None or fleet.size <= most
+        return is_small and (most_usd is None or self.outlook.model.fleet_usd_per_hour(fleet) <= most_usd)
+
+    def _is_affordable(self, target: Fleet, probes: list[Probe], spent_usd: float) -> bool:
+        """Whether the probe budget bears it if no probe does any work, and if one of them makes the rest cheap.
+
+        So must what deadline and budget leave if no probe does any work.
+        """
+        situation = self.outlook.situation
+        idle = dict.fromkeys((probe.flavor for probe in probes), IDLE_TOKENS_PER_S)
+        cases = [(idle, self._known[1])]
+        cases += [({**idle, probe.flavor: probe.guess.at(HOPE_Z)}, probe.least_usd) for probe in probes]
+        for speeds, rest_usd in cases:
+            most_usd = situation.settings.probe_share * (situation.history.spent_usd + rest_usd)
+            if spent_usd + self.cost.planned_usd(target, speeds) > most_usd:
+                return False
+        return self.cost.keeps_promises(target, idle)
 
 
-def _is_affordable(fleet: Fleet, outlook: Outlook) -> bool:
-    """Whether a fleet keeps the limit on dollars per hour."""
-    most = outlook.bounds.max_usd_per_hour
-    return most is None or outlook.model.fleet_usd_per_hour(fleet) <= most
-
-
-def is_sensible(outlook: Outlook) -> bool:
-    """Whether probing is in order at all: the present fleet is known, and a slow probe would not hold up the others."""
-    is_balanced = outlook.situation.settings.batches is Batches.BALANCED
-    return is_balanced and outlook.model.knows(outlook.situation.current)
-
-
-def names(probes: list[Probe]) -> Mapping[str, float]:
-    """The probed flavors with what each is expected to gain, in dollars."""
-    return {probe.flavor: probe.gain_usd for probe in probes}
+def _by_yield(probe: Probe) -> tuple[float, str]:
+    """The most gain for the cost first."""
+    return probe.cost_usd / probe.gain_usd, probe.flavor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from controller.decide.settings import Batches
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
@@ -23,6 +23,10 @@ class FleetModel:
     head_usd_per_hour: float = 0.0
     batches: Batches = Batches.BALANCED
     log_se: Mapping[str, float] = field(default_factory=dict)
+
+    def with_speeds(self, tokens_per_s: Mapping[str, float]) -> FleetModel:
+        """The model with some flavors at these speeds."""
+        return replace(self, tokens_per_s={**self.tokens_per_s, **tokens_per_s})
 
     def speed(self, fleet: Mapping[str, int]) -> float:
         """Tokens per second of compute of the whole fleet (with equal batches: as the slowest flavor lets it).
@@ -46,10 +50,13 @@ class FleetModel:
         nodes = sum(count * self.usd_per_hour[flavor] for flavor, count in fleet.items() if count)
         return nodes + self.head_usd_per_hour
 
+    def usd_per_step(self, fleet: Mapping[str, int]) -> float:
+        """Dollars of a step, the head included."""
+        return self.fleet_usd_per_hour(fleet) / SECONDS_PER_HOUR * self.step_time_s(fleet)
+
     def usd_per_token(self, fleet: Mapping[str, int]) -> float:
         """J = sum(n_f p_f) T / (3600 B), the head included."""
-        usd_per_s = self.fleet_usd_per_hour(fleet) / SECONDS_PER_HOUR
-        return usd_per_s * self.step_time_s(fleet) / self.tokens_per_step
+        return self.usd_per_step(fleet) / self.tokens_per_step
 
     def knows(self, fleet: Mapping[str, int]) -> bool:
         """Whether each flavor of the fleet has a speed and a price, and there is a node."""
@@ -73,18 +80,18 @@ class FleetModel:
             sum(((first.get(f, 0.0) - second.get(f, 0.0)) * self.log_se.get(f, 0.0)) ** 2 for f in {*first, *second})
         )
 
-    def estimate(self, fleet: Fleet, remaining_steps: int | None = None) -> FleetEstimate:
-        """The fleet's numbers; None where a speed or a price in it is unknown."""
+    def estimate(self, fleet: Fleet, remaining_steps: int | None = None, held_up_s: float = 0.0) -> FleetEstimate:
+        """The fleet's numbers, with `held_up_s` more for each step; None where a speed or a price in it is unknown."""
         if not self.knows(fleet):
             return FleetEstimate(fleet, None, None, None, None)
-        step_s, usd_per_hour = self.step_time_s(fleet), self.fleet_usd_per_hour(fleet)
+        step_s, usd_per_hour = self.step_time_s(fleet) + held_up_s, self.fleet_usd_per_hour(fleet)
         remaining_s = None if remaining_steps is None else remaining_steps * step_s
         return FleetEstimate(
             fleet=fleet,
             step_time_s=step_s,
             tokens_per_s=self.tokens_per_step / step_s,
             usd_per_hour=usd_per_hour,
-            usd_per_million_tokens=self.usd_per_token(fleet) * TOKENS_PER_MILLION,
+            usd_per_million_tokens=usd_per_hour / SECONDS_PER_HOUR * step_s / self.tokens_per_step * TOKENS_PER_MILLION,
             remaining_s=remaining_s,
             remaining_usd=None if remaining_s is None else remaining_s * usd_per_hour / SECONDS_PER_HOUR,
         )

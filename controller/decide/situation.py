@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from controller.decide.bounds import Bounds
 from controller.decide.communication import Communication, fit_communication
@@ -133,16 +133,28 @@ class Situation:
             tokens_per_s={flavor: speed.tokens_per_s for flavor, speed in speeds.items()},
             usd_per_hour=self.usd_per_hour,
             tokens_per_step=self.tokens_per_step,
-            communication_s=self.communication.seconds,
+            communication_s=cache(self.communication.seconds),
             head_usd_per_hour=self.settings.head_usd_per_hour,
             batches=self.settings.batches,
             log_se={flavor: speed.log_se for flavor, speed in speeds.items()},
         )
 
-    @property
-    def bad_nodes(self) -> tuple[str, ...]:
-        """Instances far slower than their flavor."""
-        return tuple(node for speed in self.speeds.values() for node in speed.bad_nodes)
+    @cached_property
+    def bad_nodes(self) -> dict[str, dict[str, float]]:
+        """Of each flavor the instances that run and are far slower, slowest first, with their share of its speed."""
+        running = {fact.instance_id for present in self.observations[-1:] for fact in present.facts}
+        found = {f: {n: s for n, s in speed.bad_nodes.items() if n in running} for f, speed in self.speeds.items()}
+        return {f: dict(sorted(nodes.items(), key=lambda node: node[1])) for f, nodes in found.items() if nodes}
+
+    def _named_bad_nodes(self) -> tuple[str, ...]:
+        return tuple(node for nodes in self.bad_nodes.values() for node in nodes)
+
+    def usd_per_million_tokens(self, flavor: str) -> float | None:
+        """What a million tokens cost on a node of this flavor, the network left aside; None while unknown."""
+        speed, price = self.speeds.get(flavor), self.usd_per_hour.get(flavor)
+        if speed is None or price is None:
+            return None
+        return price / SECONDS_PER_HOUR / speed.tokens_per_s * TOKENS_PER_MILLION
 
     def flavor_estimates(self) -> tuple[FlavorEstimate, ...]:
         """What is known of each flavor, for the record."""
@@ -151,9 +163,6 @@ class Situation:
     def _flavor_estimate(self, flavor: str) -> FlavorEstimate:
         speed, price = self.speeds.get(flavor), self.usd_per_hour.get(flavor)
         notes = [self.barred.get(flavor), speed.note if speed else "not measured yet"]
-        cost = None
-        if speed is not None and price is not None:
-            cost = price / SECONDS_PER_HOUR / speed.tokens_per_s * TOKENS_PER_MILLION
         return FlavorEstimate(
             flavor=flavor,
             usd_per_hour=price,
@@ -161,7 +170,7 @@ class Situation:
             tokens_per_s_low=speed.low if speed else None,
             tokens_per_s_high=speed.high if speed else None,
             compute_time_s=speed.compute_time_s if speed else None,
-            usd_per_million_tokens=cost,
+            usd_per_million_tokens=self.usd_per_million_tokens(flavor),
             observations=speed.steps if speed else 0,
             note="; ".join(note for note in notes if note) or None,
         )
@@ -189,7 +198,7 @@ class Situation:
             saving_usd=saving_usd,
             switching_usd=switching_usd,
             is_probe=is_probe,
-            bad_nodes=self.bad_nodes if self.settings.detailed or verdict is Verdict.MOVE else (),
+            bad_nodes=self._named_bad_nodes() if self.settings.detailed or verdict is Verdict.MOVE else (),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Flavor, Observation, TrainingState
@@ -41,19 +41,24 @@ class Speed:
     """How many steps were measured; 0 for a speed known from an earlier run, or guessed."""
     nodes: int = 0
     compute_time_s: float | None = None
-    bad_nodes: tuple[str, ...] = ()
+    bad_nodes: Mapping[str, float] = field(default_factory=dict)
+    """Instances far slower than the flavor, each with its speed as a share of the flavor's, 0 to 1."""
     note: str | None = None
     is_measured: bool = True
+
+    def at(self, z: float) -> float:
+        """The speed if it is `z` standard errors above what is expected, tokens per second."""
+        return self.tokens_per_s * math.exp(z * self.log_se)
 
     @property
     def low(self) -> float:
         """Lower end of the 95% interval, tokens per second."""
-        return self.tokens_per_s * math.exp(-INTERVAL_Z * self.log_se)
+        return self.at(-INTERVAL_Z)
 
     @property
     def high(self) -> float:
         """Upper end of the 95% interval, tokens per second."""
-        return self.tokens_per_s * math.exp(INTERVAL_Z * self.log_se)
+        return self.at(INTERVAL_Z)
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ def _pooled(nodes: Mapping[str, Sequence[_Sample]]) -> Speed:
         steps=sum(sample.window for sample in samples),
         nodes=len(good),
         compute_time_s=median([sample.compute_time_s for sample in samples]),
-        bad_nodes=bad,
+        bad_nodes={node: math.exp(levels[node] - level) for node in bad},
         note=f"left out as bad: {', '.join(bad)}" if bad else None,
     )
 

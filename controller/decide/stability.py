@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from controller.decide.model import FleetModel
+from controller.decide.outlook import Outlook
 from controller.decide.settings import Objective
 from controller.decide.situation import Situation
 from controller.domain import Fleet
@@ -68,14 +69,14 @@ def ending_reason(situation: Situation, model: FleetModel) -> str | None:
     return None
 
 
-def overlap_reason(situation: Situation, model: FleetModel, target: Fleet) -> str | None:
+def overlap_reason(outlook: Outlook, target: Fleet) -> str | None:
     """Why the evidence is too thin: the two fleets are not far enough apart for the intervals of their speeds."""
-    current, settings = situation.current, situation.settings
+    current, settings = outlook.situation.current, outlook.situation.settings
     if settings.objective is Objective.TIME:
-        gain, word = 1 - model.step_time_s(target) / model.step_time_s(current), "faster"
+        gain, word = 1 - outlook.step_time_s(target) / outlook.step_time_s(current), "faster"
     else:
-        gain, word = 1 - model.usd_per_token(target) / model.usd_per_token(current), "cheaper per token"
-    doubt = settings.confidence_z * model.log_cost_difference_se(current, target)
+        gain, word = 1 - outlook.usd_per_step(target) / outlook.usd_per_step(current), "cheaper per token"
+    doubt = settings.confidence_z * outlook.model.log_cost_difference_se(current, target)
     if gain > doubt:
         return None
     return f"{target} looks {gain:.1%} {word}, which is within the uncertainty of what was measured ({doubt:.1%})"

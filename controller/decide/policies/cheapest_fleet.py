@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from controller.decide import exploration
 from controller.decide.explain import runners_up, scaling
-from controller.decide.limits import infeasible_reason
+from controller.decide.exploration import Exploration
 from controller.decide.model import FleetModel
+from controller.decide.outlook import Forecast, Outlook
+from controller.decide.policies.base import nothing_to_decide
 from controller.decide.prior import expected_speeds
 from controller.decide.settings import Objective
 from controller.decide.situation import Situation
-from controller.decide.stability import busy_reason, ending_reason, overlap_reason, silent_flavors, waiting_reason
-from controller.decide.weighing import Choice, Outlook
-from controller.domain import Decision, Fleet, Verdict
+from controller.decide.stability import ending_reason, overlap_reason, silent_flavors, waiting_reason
+from controller.decide.weighing import Choice, best_choice
+from controller.domain import Decision, Verdict
 
 
 class CheapestFleet:
@@ -23,11 +24,10 @@ class CheapestFleet:
 
     def decide(self, situation: Situation) -> Decision:
         """Compare the present fleet with the best one, and move where that is worth the switch."""
-        settings = situation.settings
-        infeasible = infeasible_reason(situation.bounds, situation.usd_per_hour, settings.head_usd_per_hour)
-        if infeasible:
-            return situation.decision(Verdict.REFUSE, infeasible)
-        waiting = busy_reason(situation) or self.waiting_reason(situation)
+        return nothing_to_decide(situation) or self._weigh_all(situation)
+
+    def _weigh_all(self, situation: Situation) -> Decision:
+        waiting = self.waiting_reason(situation)
         if waiting:
             return situation.decision(Verdict.STAY, waiting)
         model = self.model(situation)
@@ -60,16 +60,17 @@ class CheapestFleet:
         silent = self.silent(situation)
         caps = {f: cap for f, cap in situation.bounds.caps.items() if f not in silent}
         outlook = Outlook(situation, model, replace(situation.bounds, caps=caps), situation.remaining_steps or 0)
-        if not model.knows(situation.current) and outlook.violation is None:
+        if not outlook.knows_current and outlook.violation is None:
             faults = [f"{f}: {why}" for f, why in situation.price_faults.items() if situation.current.count(f)]
             return situation.decision(
                 Verdict.REFUSE, f"what runs cannot be compared ({', '.join(faults) or 'no speed'})"
             )
-        choice = outlook.best()
+        choice = best_choice(outlook)
         if choice is None:
             return situation.decision(Verdict.REFUSE, "no fleet of measured flavors is within the limits")
         decision = self._weigh(outlook, choice)
-        return self.probe(outlook, decision) or decision
+        base = choice.forecast if decision.verdict is Verdict.MOVE else outlook.stay
+        return self.probe(outlook, decision, base) or decision
 
     def _weigh(self, outlook: Outlook, choice: Choice) -> Decision:
         """Whether the chosen fleet is worth the switch."""
@@ -80,68 +81,83 @@ class CheapestFleet:
             return self._decided(outlook, Verdict.STAY, reason, choice)
         if outlook.compulsion:
             return self._decided(outlook, Verdict.MOVE, f"{outlook.compulsion}{shortfall}", choice)
-        refusal = self._too_small(outlook, choice) or self.too_uncertain(outlook, target)
-        if refusal:
+        refusal = self._too_small(outlook, choice) or self.too_uncertain(outlook, choice.forecast)
+        if refusal and not self._is_as_good_for_less(outlook, choice.forecast):
             return self._decided(outlook, Verdict.REFUSE, refusal + shortfall, choice)
         return self._decided(outlook, Verdict.MOVE, self._gain_in_words(outlook, choice) + shortfall, choice)
 
     def _too_small(self, outlook: Outlook, choice: Choice) -> str | None:
         """Why the saving is not worth the switch."""
         settings, then = outlook.situation.settings, choice.forecast
-        saving, before = outlook.worth(outlook.stay) - outlook.worth(then), outlook.worth(outlook.stay)
         if settings.objective is Objective.TIME:
-            needed = settings.saving_margin * before
-            return f"{then.target} would save {saving:.0f} s; a move needs {needed:.0f} s" if saving <= needed else None
-        needed = max(settings.saving_margin * before, settings.switching_margin * then.switching_usd)
-        if saving > needed:
+            saving_s = outlook.stay.remaining_s - then.remaining_s
+            needed_s = settings.saving_margin * outlook.stay.remaining_s
+            few = f"{then.target} would save {saving_s:.0f} s; a move needs {needed_s:.0f} s"
+            return few if saving_s <= needed_s else None
+        before_usd, needed_usd = outlook.stay.remaining_usd, _needed_usd(outlook, then)
+        saving_usd = before_usd - then.remaining_usd
+        if saving_usd > needed_usd:
             return None
         return (
-            f"{then.target} would save ${saving:.4f} of the ${before:.4f} that remain, after ${then.switching_usd:.4f}"
-            f" for switching; a move needs ${needed:.4f}"
+            f"{then.target} would save ${saving_usd:.4f} of the ${before_usd:.4f} that remain, after"
+            f" ${then.switching_usd:.4f} for switching; a move needs ${needed_usd:.4f}"
         )
 
-    def too_uncertain(self, outlook: Outlook, target: Fleet) -> str | None:
-        """Why the evidence is too thin."""
-        return overlap_reason(outlook.situation, outlook.model, target)
+    def _is_as_good_for_less(self, outlook: Outlook, then: Forecast) -> bool:
+        """Where time is what counts: whether the target takes no longer, and saves enough money to be worth it."""
+        is_time = outlook.situation.settings.objective is Objective.TIME
+        saving_usd = outlook.stay.remaining_usd - then.remaining_usd
+        takes_no_longer = then.remaining_s <= outlook.stay.remaining_s
+        return is_time and takes_no_longer and saving_usd > _needed_usd(outlook, then)
+
+    def too_uncertain(self, outlook: Outlook, forecast: Forecast) -> str | None:
+        """Why the evidence is too thin. That a node is bad is certain enough."""
+        return None if forecast.purpose else overlap_reason(outlook, forecast.target)
 
     def _gain_in_words(self, outlook: Outlook, choice: Choice) -> str:
         """Why the move is right."""
         then, stay, current = choice.forecast, outlook.stay, outlook.situation.current
-        if outlook.situation.settings.objective is Objective.TIME:
-            return f"{then.target} ends {stay.remaining_s - then.remaining_s:.0f} s sooner than {current}"
-        share = 1 - outlook.model.usd_per_token(then.target) / outlook.model.usd_per_token(current)
-        return (
-            f"{then.target} costs {share:.0%} less per token than {current}: saves"
-            f" ${stay.remaining_usd - then.remaining_usd:.4f} of the ${stay.remaining_usd:.4f} that remain,"
+        saves = (
+            f"saves ${stay.remaining_usd - then.remaining_usd:.4f} of the ${stay.remaining_usd:.4f} that remain,"
             f" after ${then.switching_usd:.4f} for switching"
         )
+        if then.purpose:
+            return f"{then.target} {then.purpose}: {saves}"
+        if outlook.situation.settings.objective is Objective.TIME:
+            sooner = f"{then.target} ends {stay.remaining_s - then.remaining_s:.0f} s sooner than {current}"
+            return f"{sooner}, and {saves}" if then.remaining_usd < stay.remaining_usd else sooner
+        share = 1 - outlook.usd_per_step(then.target) / outlook.usd_per_step(current)
+        return f"{then.target} costs {share:.0%} less per token than {current}: {saves}"
 
     def _decided(self, outlook: Outlook, verdict: Verdict, reason: str, choice: Choice) -> Decision:
         """The decision with its evidence."""
         situation, then = outlook.situation, choice.forecast
         compared = dict.fromkeys((situation.current, then.target, *runners_up(outlook)))
-        estimates = tuple(outlook.model.estimate(fleet, outlook.remaining_steps) for fleet in compared)
-        saving = outlook.stay.remaining_usd - then.remaining_usd if outlook.model.knows(situation.current) else None
+        estimates = tuple(outlook.estimate(fleet) for fleet in compared)
+        saving = outlook.stay.remaining_usd - then.remaining_usd if outlook.knows_current else None
         switching = then.switching_usd if then.target != situation.current else None
         decision = situation.decision(verdict, reason, then.target, estimates, saving, switching)
         return replace(decision, scaling=scaling(outlook, then.target))
 
-    def probe(self, outlook: Outlook, decision: Decision) -> Decision | None:
+    def probe(self, outlook: Outlook, decision: Decision, base: Forecast) -> Decision | None:
         """A move that measures promising flavors, on top of what is due anyway; None where none is worth it."""
-        if not exploration.is_sensible(outlook):
+        exploration = Exploration(outlook, base)
+        target, probes = exploration.worthwhile()
+        if not probes:
             return None
-        base = decision.target
-        probes = exploration.worthwhile(outlook, base)
-        target = exploration.with_probes(base, probes, outlook) if probes else None
-        if target is None:
-            return None
-        measured = ", ".join(f"{f} (may save ${usd:.4f})" for f, usd in exploration.names(probes).items())
+        measured = ", ".join(f"{probe.flavor} (may save ${probe.gain_usd:.4f})" for probe in probes)
+        cost_usd = exploration.cost.planned_usd(target, {probe.flavor: probe.guess.tokens_per_s for probe in probes})
         also = f"; with it: {decision.reason}" if decision.verdict is Verdict.MOVE else ""
-        cost = exploration.probe_usd(base, target, outlook.model, outlook)
         return replace(
             decision,
             verdict=Verdict.MOVE,
             target=target,
-            reason=f"to measure {measured} for about ${cost:.4f}{also}",
+            reason=f"to measure {measured} for about ${cost_usd:.4f}{also}",
             is_probe=True,
         )
+
+
+def _needed_usd(outlook: Outlook, then: Forecast) -> float:
+    """Dollars that a move must save: a share of what remains, and of what switching costs."""
+    settings = outlook.situation.settings
+    return max(settings.saving_margin * outlook.stay.remaining_usd, settings.switching_margin * then.switching_usd)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.decide.model import FleetModel
+from controller.decide.outlook import Forecast, Outlook
 from controller.decide.policies.cheapest_fleet import CheapestFleet
 from controller.decide.settings import DecideSettings
 from controller.decide.situation import Situation
 from controller.decide.speeds import Speed
-from controller.decide.weighing import Outlook
-from controller.domain import Decision, Fleet
+from controller.domain import Decision
 
 DEADLINE_MARGIN = 0.01
 """What even the truth needs to spare: nodes differ, and some are slow to boot."""
@@ -44,11 +44,11 @@ class Oracle(CheapestFleet):
         """All speeds are known."""
         return []
 
-    def too_uncertain(self, outlook: Outlook, target: Fleet) -> str | None:
+    def too_uncertain(self, outlook: Outlook, forecast: Forecast) -> str | None:
         """Nothing is uncertain."""
         return None
 
-    def probe(self, outlook: Outlook, decision: Decision) -> Decision | None:
+    def probe(self, outlook: Outlook, decision: Decision, base: Forecast) -> Decision | None:
         """Nothing needs measuring."""
         return None
 

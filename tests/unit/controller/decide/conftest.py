@@ -134,3 +134,9 @@ class Training:
 def training() -> Training:
     """Six flavors, one node each."""
     return Training()
+
+
+@pytest.fixture(scope="session")
+def training_of() -> Callable[..., Training]:
+    """Makes trainings, for tests that need many."""
+    return Training

@@ -74,7 +74,7 @@ def test_a_window_that_is_read_twice_counts_once():
 def test_a_slow_node_among_many_is_a_bad_node():
     facts = tuple(fact(f"i-{node}", 100, 1000.0 if node == 2 else 2000.0, 0.0) for node in range(5))
     speed = measure_speeds([Observation(0.0, Fleet({"c5.large": 5}), facts)], {}, SETTINGS)["c5.large"]
-    assert speed.bad_nodes == ("i-2",)
+    assert speed.bad_nodes == {"i-2": pytest.approx(0.5)}
     assert speed.tokens_per_s == pytest.approx(2000.0)
     assert speed.note == "left out as bad: i-2"
 

@@ -1,0 +1,88 @@
+"""No more nodes are exchanged at once than `max_surge` allows."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.decide import DecideSettings
+from controller.decide.bounds import Bounds
+from controller.decide.surge import exchange, first_move, moves_needed
+from controller.domain import Fleet, Limits, Verdict
+
+COST = {"a": 1.0, "b": 2.0, "c": 3.0}
+
+
+def surge(source: Fleet, target: Fleet) -> int:
+    """Nodes above the larger of the two fleets' sizes while both run."""
+    return source.union(target).size - max(source.size, target.size)
+
+
+@given(seed=st.integers(0, 10**9))
+def test_any_fleet_is_reached_within_the_surge_and_the_limits_in_as_many_moves_as_is_said(seed):
+    rng = random.Random(seed)
+    source, target = (Fleet({flavor: rng.randint(0, 5) for flavor in "bc"} | {"a": rng.randint(1, 5)}) for _ in "st")
+    max_surge = rng.randint(0, 3)
+    sizes = sorted((source.size, target.size))
+    bounds = Bounds(dict.fromkeys(COST, 5), rng.randint(1, sizes[0]), sizes[1] + rng.randint(0, 2))
+    needed, moves, fleet = moves_needed(exchange(source, target), max_surge, bounds), 0, source
+    while fleet != target and moves < 100:
+        change = exchange(fleet, target)
+        assert surge(fleet, target) == change.surge
+        after = target if change.keeps(max_surge) else first_move(change, max_surge, bounds, COST.__getitem__)
+        if after is None:
+            assert max_surge == 0 and bounds.min_nodes == bounds.max_nodes == source.size
+            return
+        assert surge(fleet, after) <= max_surge
+        assert min(bounds.min_nodes, fleet.size) <= after.size <= max(bounds.max_nodes, fleet.size)
+        fleet, moves = after, moves + 1
+    assert fleet == target
+    assert not max_surge or moves == (needed if source != target else 0)
+
+
+def test_a_move_of_six_nodes_is_made_two_at_a_time_dearest_first(training):
+    training.fleet = Fleet({"t2.xlarge": 3, "c5.xlarge": 3})
+    limits = Limits(6, 6, max_surge=2)
+    training.observations = (training.__class__(now=500.0, step=500).observe(),)
+    targets = []
+    while (decision := training.decide(limits, DecideSettings(probe_share=0.0))).verdict is Verdict.MOVE:
+        targets.append(decision.target)
+        assert surge(training.fleet, decision.target) <= 2
+        training.make(decision)
+    assert targets == [
+        Fleet({"t2.xlarge": 1, "c5.xlarge": 3, "c5.large": 2}),
+        Fleet({"c5.xlarge": 2, "c5.large": 4}),
+        Fleet({"c5.large": 6}),
+    ]
+
+
+def test_each_of_the_moves_says_that_it_is_not_the_whole(training):
+    decision = training.decide(Limits(6, 6, max_surge=2))
+    assert decision.reason.startswith(f"to {decision.target} first, as max_surge is 2: 6 x c5.large costs")
+
+
+def test_without_any_surge_nodes_are_added_first_where_there_is_room(training):
+    decision = training.decide(Limits(6, 8, max_surge=0), DecideSettings(probe_share=0.0))
+    assert decision.target == training.fleet.with_count("c5.large", 3)
+
+
+def test_without_any_surge_nodes_are_ended_first_where_there_is_no_room(training):
+    decision = training.decide(Limits(5, 6, max_surge=0), DecideSettings(probe_share=0.0))
+    assert decision.target == training.fleet.with_count("t2.xlarge", 0)
+
+
+def test_without_any_surge_a_fleet_that_must_keep_its_size_is_told_why_it_stays(training):
+    decision = training.decide(Limits(6, 6, max_surge=0), DecideSettings(probe_share=0.0))
+    assert decision.verdict is Verdict.REFUSE
+    assert decision.target == training.fleet
+    assert decision.reason.startswith("max_surge is 0 and no node may be added or ended first: 6 x c5.large costs")
+
+
+def test_a_probe_keeps_within_the_surge(training):
+    training.fleet = Fleet({"c5.xlarge": 6})
+    within = training.decide(Limits(6, 6, max_surge=1))
+    without = training.decide(Limits(6, 6, max_surge=0))
+    assert within.is_probe and surge(training.fleet, within.target) == 1
+    assert without.verdict is not Verdict.MOVE
