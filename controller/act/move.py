@@ -310,13 +310,13 @@ class MoveRunner:
 
 def choose_drain(move: Move, workers: Sequence[Instance], facts: Sequence[Fact]) -> tuple[str, ...]:
     """The instances that leave: of each flavor as many as the target has fewer, those of which nothing is known first,
-    then the highest ranks, so that rank 0 stays where it can."""
-    ranks = {fact.instance_id: fact.rank for fact in facts}
+    then those that the move names beforehand (bad nodes), then the highest ranks, so that rank 0 stays where it can."""
+    ranks, bad = {fact.instance_id: fact.rank for fact in facts}, {*move.drain}
     leaving: list[str] = []
     for flavor in move.source.union(move.target):
         nodes = [i.instance_id for i in workers if i.flavor == flavor]
         surplus = max(0, len(nodes) - move.target.count(flavor))
-        nodes.sort(key=lambda node: (ranks.get(node) is not None, -(ranks.get(node) or 0), node))
+        nodes.sort(key=lambda node: (ranks.get(node) is not None, node not in bad, -(ranks.get(node) or 0), node))
         leaving += nodes[:surplus]
     return tuple(leaving)
 
