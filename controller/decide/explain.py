@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -10,7 +11,7 @@ from rich.table import Table
 from controller.decide.bounds import Bounds
 from controller.decide.outlook import Outlook
 from controller.decide.search import best_fleet
-from controller.domain import Decision, FlavorEstimate, Fleet, FleetEstimate
+from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, Fleet, FleetEstimate, Limits
 
 SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 
@@ -52,7 +53,7 @@ def _by_cost(flavor: FlavorEstimate) -> tuple[bool, float, str]:
 
 def flavor_table(decision: Decision) -> Table:
     """What is known of each flavor."""
-    table = Table("flavor", title="flavors")
+    table = Table("flavor", title="flavors, one node of each")
     for heading in ("$/h", "tokens/s", "95% interval", "compute ms/step", "$/M tokens", "steps"):
         table.add_column(heading, justify="right")
     table.add_column("note", overflow="fold")
@@ -74,21 +75,52 @@ def flavor_table(decision: Decision) -> Table:
     return table
 
 
-def fleet_table(decision: Decision) -> Table:
-    """The fleets that were compared."""
-    table = Table("fleet", title="fleets")
+@dataclass(frozen=True)
+class Left:
+    """What deadline and budget leave from a decision on; None where there is none."""
+
+    seconds: float | None = None
+    usd: float | None = None
+
+    @classmethod
+    def of(cls, decision: Decision, limits: Limits, spent_usd: float) -> Left:
+        """What they leave at a decision, when so many dollars have been spent."""
+        deadline_at, budget_usd = limits.deadline_at, limits.budget_usd
+        seconds = None if deadline_at is None else deadline_at - decision.at
+        return cls(seconds, None if budget_usd is None else budget_usd - spent_usd)
+
+    def marks(self, estimate: FleetEstimate) -> list[str]:
+        """What a fleet would not keep."""
+        needs_s, needs_usd = estimate.remaining_s, estimate.remaining_usd
+        is_late = self.seconds is not None and needs_s is not None and needs_s > self.seconds
+        is_dear = self.usd is not None and needs_usd is not None and needs_usd > self.usd
+        return ["too late"] * is_late + ["too dear"] * is_dear
+
+
+def fleet_table(decision: Decision, left: Left) -> Table:
+    """The fleets that were compared, and what deadline and budget leave for them."""
+    table = Table("fleet", title="fleets, head included")
     for heading in ("ms/step", "tokens/s", "$/h", "$/M tokens", "remaining h", "remaining $"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for estimate in decision.fleets:
         marks = ["now"] * (estimate.fleet == decision.current) + ["chosen"] * (estimate.fleet == decision.target)
-        table.add_row(*_fleet_row(estimate), ", ".join(marks))
+        table.add_row(*_fleet_row(estimate), ", ".join([*marks, *left.marks(estimate)]))
+    if left != Left():
+        names = ["deadline"] * (left.seconds is not None) + ["budget"] * (left.usd is not None)
+        table.add_section()
+        table.add_row(f"left by the {' and the '.join(names)}", *[""] * 4, *_left_row(left), "")
     return table
+
+
+def _left_row(left: Left) -> tuple[str, str]:
+    hours = "" if left.seconds is None else f"{left.seconds / SECONDS_PER_HOUR:.3f}"
+    return hours, "" if left.usd is None else f"{left.usd:.4f}"
 
 
 def _fleet_row(estimate: FleetEstimate) -> list[str]:
     step_ms = None if estimate.step_time_s is None else 1e3 * estimate.step_time_s
-    remaining_h = None if estimate.remaining_s is None else estimate.remaining_s / 3600
+    remaining_h = None if estimate.remaining_s is None else estimate.remaining_s / SECONDS_PER_HOUR
     return [
         str(estimate.fleet),
         _number(step_ms, ".1f"),
@@ -103,7 +135,7 @@ def _fleet_row(estimate: FleetEstimate) -> list[str]:
 def scaling_table(decision: Decision) -> Table:
     """What the training would gain from more nodes, and where it stops being worth it."""
     table = Table("nodes", title="scaling")
-    for heading in ("ms/step", "speed-up", "efficiency", "$/M tokens", "a node more gains"):
+    for heading in ("ms/step", "speed-up", "efficiency", "$/M tokens", "time saved by one more"):
         table.add_column(heading, justify="right")
     rows = [row for row in decision.scaling if row.step_time_s is not None and row.usd_per_million_tokens is not None]
     for row, following in zip(rows, [*rows[1:], None], strict=True):
@@ -112,7 +144,7 @@ def scaling_table(decision: Decision) -> Table:
         gain = "?"
         if following is not None and following.step_time_s is not None:
             gained = 1 - (following.step_time_s / row.step_time_s)
-            gain = f"{gained / (following.fleet.size - row.fleet.size):.1%} time"
+            gain = f"{gained / (following.fleet.size - row.fleet.size):.1%}"
         table.add_row(
             str(row.fleet),
             f"{1e3 * row.step_time_s:.1f}",
@@ -124,8 +156,14 @@ def scaling_table(decision: Decision) -> Table:
     return table
 
 
-def render_explanation(decision: Decision, width: int = 120) -> str:
-    """The whole explanation as text: verdict, reason, and the tables."""
+def render_explanation(
+    decision: Decision, width: int = 120, *, limits: Limits | None = None, spent_usd: float = 0.0
+) -> str:
+    """The whole explanation as text: verdict, reason, and the tables.
+
+    With the `limits` of the run, and what had been spent when it was decided, deadline and budget are in the table.
+    """
+    left = Left() if limits is None else Left.of(decision, limits, spent_usd)
     console = Console(file=io.StringIO(), width=width, record=False, color_system=None)
     console.print(f"{decision.verdict.value.upper()}  (policy {decision.policy})  {decision.reason}", soft_wrap=True)
     console.print(f"now: {decision.current}    target: {decision.target}", soft_wrap=True)
@@ -134,7 +172,7 @@ def render_explanation(decision: Decision, width: int = 120) -> str:
         console.print(f"expected saving on the remaining work: ${decision.saving_usd:.4f}{switching}")
     console.print(flavor_table(decision))
     if decision.fleets:
-        console.print(fleet_table(decision))
+        console.print(fleet_table(decision, left))
     if decision.scaling:
         console.print(scaling_table(decision))
     if decision.bad_nodes:
