@@ -1,8 +1,8 @@
-"""One picture of a scenario: what each policy had spent by when, and what its fleet was."""
+"""Pictures: of a scenario, what each policy had spent by when and what its fleet was; of many, how policies compare."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -34,5 +34,26 @@ def plot(outcomes: Mapping[str, Outcome], title: str, path: Path) -> None:
         axis.set_ylabel(f"nodes\n{policy}", fontsize="small")
     axes[1].legend(loc="upper right", fontsize="x-small", ncol=4)
     axes[-1].set_xlabel("hours")
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def plot_shares(over_oracle: Mapping[str, Sequence[float]], title: str, path: Path) -> None:
+    """Write the picture of the share of scenarios in which each policy's cost is at most so many times the oracle's.
+
+    Raises OSError.
+    """
+    figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
+    for policy, values in over_oracle.items():
+        ordered = sorted(values)
+        axis.step(
+            ordered, [100 * (rank + 1) / len(ordered) for rank in range(len(ordered))], where="post", label=policy
+        )
+    axis.set(title=title, xscale="log", xlim=(0.9, 10), ylim=(0, 100))
+    axis.set(xlabel="cost over the oracle's", ylabel="share of the scenarios, %")
+    axis.set_xticks([1, 1.05, 1.2, 1.5, 2, 3, 5, 10], labels=["1", "1.05", "1.2", "1.5", "2", "3", "5", "10"])
+    axis.minorticks_off()
+    axis.grid(alpha=0.3)
+    axis.legend(loc="lower right")
     figure.savefig(path)
     plt.close(figure)
