@@ -135,22 +135,24 @@ def _since_last_shift(samples: Sequence[_Sample]) -> Sequence[_Sample]:
     return samples[min(first, len(samples) - RECENT_SAMPLES) :]
 
 
-def _bad_nodes(levels: Mapping[str, float]) -> tuple[str, ...]:
-    """Nodes far slower than the others of their flavor. Fewer than three nodes tell nothing."""
-    if len(levels) < 3:
+def _bad_nodes(levels: Mapping[str, float], truth: float | None) -> tuple[str, ...]:
+    """Nodes far slower than the others of their flavor, or than the truth. Without it fewer than three tell nothing."""
+    if len(levels) < 3 and truth is None:
         return ()
-    centre = median(list(levels.values()))
-    spread = max(PRIOR_NODE_CV, MAD_TO_SIGMA * median([abs(level - centre) for level in levels.values()]))
+    centre, spread = truth, PRIOR_NODE_CV
+    if centre is None:
+        centre = median(list(levels.values()))
+        spread = max(spread, MAD_TO_SIGMA * median([abs(level - centre) for level in levels.values()]))
     threshold = centre - max(-math.log(1 - BAD_NODE_SHORTFALL), BAD_NODE_SIGMAS * spread)
     return tuple(sorted(node for node, level in levels.items() if level < threshold))
 
 
-def _pooled(nodes: Mapping[str, Sequence[_Sample]]) -> Speed:
+def _pooled(nodes: Mapping[str, Sequence[_Sample]], truth: float | None) -> Speed:
     """One flavor's speed: the median over its good nodes, with the noise within and between nodes in its error."""
     kept = {node: _since_last_shift(samples) for node, samples in nodes.items()}
     levels = {node: median([sample.log_speed for sample in samples]) for node, samples in kept.items()}
-    bad = _bad_nodes(levels)
-    good = [node for node in kept if node not in bad]
+    bad = _bad_nodes(levels, truth)
+    good = [node for node in kept if node not in bad] or [*kept]
     level = median([levels[node] for node in good])
     samples = [sample for node in good for sample in kept[node]]
     window = median([sample.window for sample in samples])
@@ -167,7 +169,7 @@ def _pooled(nodes: Mapping[str, Sequence[_Sample]]) -> Speed:
         steps=sum(sample.window for sample in samples),
         nodes=len(good),
         compute_time_s=median([sample.compute_time_s for sample in samples]),
-        bad_nodes={node: math.exp(levels[node] - level) for node in bad},
+        bad_nodes={node: math.exp(levels[node] - (level if truth is None else truth)) for node in bad},
         note=f"left out as bad: {', '.join(bad)}" if bad else None,
     )
 
@@ -194,8 +196,10 @@ def measure_speeds(
     left out. A flavor with fewer than `minimum_steps` steps is returned with ``is_measured=False``.
     """
     speeds: dict[str, Speed] = {}
+    truth = settings.truth.tokens_per_s if settings.truth else {}
     for flavor, nodes in _samples(observations, settings).items():
-        speed = _sustained(_pooled(nodes), settings.flavors.get(flavor), nodes)
+        pooled = _pooled(nodes, math.log(truth[flavor]) if flavor in truth else None)
+        speed = _sustained(pooled, settings.flavors.get(flavor), nodes)
         if speed.steps < settings.minimum_steps:
             note = f"measured over {speed.steps} steps, {settings.minimum_steps} are needed"
             speed = Speed(**{**speed.__dict__, "is_measured": False, "note": note})
