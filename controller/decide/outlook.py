@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -47,18 +48,23 @@ class Outlook:
     model: FleetModel
     bounds: Bounds
     remaining_steps: int
+    time_left_s: float | None = None
+    """Until the deadline; None without one."""
+    money_left_usd: float | None = None
+    """Of the budget; None without one."""
 
-    @cached_property
-    def time_left_s(self) -> float | None:
-        """Until the deadline; None without one."""
-        deadline_at = self.situation.limits.deadline_at
-        return None if deadline_at is None else deadline_at - self.situation.now
-
-    @cached_property
-    def money_left_usd(self) -> float | None:
-        """Of the budget; None without one."""
-        budget_usd = self.situation.limits.budget_usd
-        return None if budget_usd is None else budget_usd - self.situation.history.spent_usd
+    @classmethod
+    def of(cls, situation: Situation, model: FleetModel, bounds: Bounds) -> Outlook:
+        """The outlook with what is left of deadline and budget."""
+        deadline_at, budget_usd = situation.limits.deadline_at, situation.limits.budget_usd
+        return cls(
+            situation,
+            model,
+            bounds,
+            situation.remaining_steps or 0,
+            None if deadline_at is None else deadline_at - situation.now,
+            None if budget_usd is None else budget_usd - situation.history.spent_usd,
+        )
 
     @property
     def is_promised(self) -> bool:
@@ -84,13 +90,11 @@ class Outlook:
 
     def _held_up_s(self, target: Fleet) -> float:
         """Seconds that bad nodes add to a step."""
-        current, speeds = self.situation.current, self.model.tokens_per_s
+        speeds = self.model.tokens_per_s
         kept = [
             (flavor, share)
             for flavor, nodes in self.situation.bad_nodes.items()
-            if flavor in speeds
-            for share in list(nodes.values())[max(0, current.count(flavor) - target.count(flavor)) :]
-            if target.count(flavor)
+            for share in self._kept(flavor, nodes, target)
         ]
         if not kept:
             return 0.0
@@ -100,6 +104,11 @@ class Outlook:
         else:
             slowed = sound - sum((1 - share) * speeds[flavor] for flavor, share in kept)
         return self.model.tokens_per_step * (1 / slowed - 1 / sound)
+
+    def _kept(self, flavor: str, nodes: Mapping[str, float], target: Fleet) -> list[float]:
+        """Of the bad nodes of a flavor, the slowest first, the shares of its speed of those that `target` keeps."""
+        leaving = max(0, self.situation.current.count(flavor) - target.count(flavor))
+        return list(nodes.values())[leaving : leaving + target.count(flavor)]
 
     def usd_per_step(self, target: Fleet) -> float:
         """Dollars of a step, bad nodes and the head included."""

@@ -43,7 +43,7 @@ def best_choice(outlook: Outlook) -> Choice | None:
 
 def _least_bad(outlook: Outlook) -> Choice | None:
     """The best where deadline or budget cannot be kept: the deadline comes first, and then the money."""
-    free = _promising(outlook, deadline=False, budget=False)
+    free = replace(outlook, time_left_s=None, money_left_usd=None)
     fastest = min(_found(free, Objective.TIME, 0.0), key=lambda f: f.remaining_s, default=None)
     cheapest = min(_found(free, Objective.COST, 0.0), key=lambda f: f.remaining_usd, default=None)
     if fastest is None or cheapest is None:
@@ -51,24 +51,13 @@ def _least_bad(outlook: Outlook) -> Choice | None:
     if outlook.time_left_s is not None and outlook.as_measured(fastest).remaining_s > outlook.time_left_s:
         needs = f"even the fastest fleet allowed, {fastest.target}, needs {in_hours(fastest.remaining_s)}"
         return Choice(fastest, f"the deadline in {in_hours(outlook.time_left_s)} cannot be kept: {needs}")
-    in_time = _promising(outlook, deadline=True, budget=False)
+    in_time = replace(outlook, money_left_usd=None)
     kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
     best = min(kept, key=lambda f: f.remaining_usd)
     if outlook.money_left_usd is not None and outlook.as_measured(cheapest).remaining_usd > outlook.money_left_usd:
         needs = f"even the cheapest fleet allowed, {cheapest.target}, needs ${cheapest.remaining_usd:.4f}"
         return Choice(best, f"the ${outlook.money_left_usd:.4f} left of the budget are not enough: {needs}")
     return Choice(best, "deadline and budget cannot both be kept: the deadline comes first")
-
-
-def _promising(outlook: Outlook, *, deadline: bool, budget: bool) -> Outlook:
-    """The outlook with some of its promises only."""
-    limits = outlook.situation.limits
-    limits = replace(
-        limits,
-        deadline_at=limits.deadline_at if deadline else None,
-        budget_usd=limits.budget_usd if budget else None,
-    )
-    return replace(outlook, situation=replace(outlook.situation, limits=limits))
 
 
 def _candidates(outlook: Outlook, margin: float) -> Iterator[Forecast]:

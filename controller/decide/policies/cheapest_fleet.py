@@ -59,7 +59,7 @@ class CheapestFleet:
         """Find the best fleet and weigh it against the present one."""
         silent = self.silent(situation)
         caps = {f: cap for f, cap in situation.bounds.caps.items() if f not in silent}
-        outlook = Outlook(situation, model, replace(situation.bounds, caps=caps), situation.remaining_steps or 0)
+        outlook = Outlook.of(situation, model, replace(situation.bounds, caps=caps))
         if not outlook.knows_current and outlook.violation is None:
             faults = [f"{f}: {why}" for f, why in situation.price_faults.items() if situation.current.count(f)]
             return situation.decision(
