@@ -28,8 +28,8 @@ OTHER_QUANTILES = ((0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
 """Where else a guess is tried out; with the best case an integral over the normal distribution."""
 MAX_JUDGED = 9
 """Of more flavors than this that could win, those that could win the most for the money are looked at."""
-GAIN_TOLERANCE = 1e-3
-"""A gain is a guess: it need not be found exactly."""
+GAIN_TOLERANCE, GAIN_SIZES = 1e-3, 200
+"""A gain is a guess: it need not be found exactly, nor among all world sizes."""
 PROMISE_WEIGHT = 3.0
 """What a gain counts that brings a deadline or a budget into reach."""
 MAX_PROBES_PER_MOVE = 3
@@ -77,10 +77,10 @@ class Exploration:
         """Deadline first: the fastest fleet; then the budget: the cheapest one in time."""
         outlook = self.outlook
         objective, promised = outlook.situation.settings.objective, outlook.promised
-        if best_fleet(outlook.model, promised, objective, GAIN_TOLERANCE) is not None:
+        if best_fleet(outlook.model, promised, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
             return _Aim(objective, promised)
         in_time = replace(promised, max_usd_per_step=None)
-        if best_fleet(outlook.model, in_time, Objective.COST, GAIN_TOLERANCE) is not None:
+        if best_fleet(outlook.model, in_time, Objective.COST, GAIN_TOLERANCE, GAIN_SIZES) is not None:
             return _Aim(Objective.COST, in_time, PROMISE_WEIGHT)
         return _Aim(Objective.TIME, outlook.bounds, PROMISE_WEIGHT)
 
@@ -90,7 +90,7 @@ class Exploration:
         Seconds count as what the present fleet costs meanwhile.
         """
         aim, outlook = self._aim, self.outlook
-        found = best_fleet(model, aim.bounds, aim.objective, GAIN_TOLERANCE)
+        found = best_fleet(model, aim.bounds, aim.objective, GAIN_TOLERANCE, GAIN_SIZES)
         if found is None:
             return math.inf, math.inf
         usd = found.usd_per_step * outlook.remaining_steps

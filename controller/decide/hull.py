@@ -36,14 +36,20 @@ class Edge:
 
 
 class Flavors:
-    """The flavors that bounds admit and a model knows, as arrays. Prices are in dollars per second."""
+    """The flavors that bounds admit and a model knows, as arrays. Prices are in dollars per second.
 
-    def __init__(self, model: FleetModel, bounds: Bounds) -> None:
+    Of more world sizes than `most_sizes` so many are looked at, closer to each other where fleets are small.
+    """
+
+    def __init__(self, model: FleetModel, bounds: Bounds, most_sizes: int | None = None) -> None:
         self.names = sorted(
             f for f, cap in bounds.caps.items() if cap > 0 and f in model.tokens_per_s and f in model.usd_per_hour
         )
         usable = Bounds({f: bounds.caps[f] for f in self.names}, bounds.min_nodes, bounds.max_nodes)
         self.sizes: Ints = np.array(usable.sizes, dtype=np.int64)
+        if most_sizes is not None and self.sizes.size > most_sizes:
+            some = np.geomspace(self.sizes[0], self.sizes[-1], most_sizes)
+            self.sizes = np.unique(np.rint(some).astype(np.int64))
         most = int(self.sizes[-1]) if self.sizes.size else 0
         self.caps: Ints = np.array([min(bounds.caps[f], most) for f in self.names], dtype=np.int64)
         self.speeds: Floats = np.array([model.tokens_per_s[f] for f in self.names])

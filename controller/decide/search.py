@@ -24,9 +24,9 @@ from controller.domain import SECONDS_PER_HOUR
 
 TOLERANCE = 1e-6
 """A fleet that is better by less than this share is not looked for."""
-MAX_STATES = 4_000
+MAX_STATES = 1_500
 """Partial fleets kept at once; of more, this many are kept evenly, and the enumeration is no proof any more."""
-MAX_WORK = 400_000
+MAX_WORK = 100_000
 """Partial fleets looked at in one search before it ends with the best fleet so far."""
 PRUNE_FROM = 64
 """Fewer partial fleets than this are not worth pruning."""
@@ -66,14 +66,19 @@ class _Best:
 
 
 def best_fleet(
-    model: FleetModel, bounds: Bounds, objective: Objective = Objective.COST, tolerance: float = TOLERANCE
+    model: FleetModel,
+    bounds: Bounds,
+    objective: Objective = Objective.COST,
+    tolerance: float = TOLERANCE,
+    most_sizes: int | None = None,
 ) -> Found | None:
     """The allowed fleet with the least cost, or the least time, per step; None where no fleet is allowed.
 
     Only flavors with a speed and a price in the model are used. No allowed fleet is better by more than `tolerance` as
-    a share, or by more than the result's `proven_gap` where that is larger.
+    a share, or by more than the result's `proven_gap` where that is larger; unless there are more world sizes than
+    `most_sizes`, of which then some are left out.
     """
-    flavors, goal = Flavors(model, bounds), goal_of(model, bounds, objective)
+    flavors, goal = Flavors(model, bounds, most_sizes), goal_of(model, bounds, objective)
     if not flavors.sizes.size:
         return None
     if model.batches is Batches.EQUAL:
