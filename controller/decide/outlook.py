@@ -232,12 +232,11 @@ class Outlook:
         """The bounds with what deadline and budget leave for a step, with the usual share to spare."""
         return self.within(self.situation.settings.deadline_margin)
 
-    def within(self, margin: float, reserve: Lack | None = None, *, grows: bool = True) -> Bounds:
-        """The bounds with what deadline and budget leave for a step after the switch, once new nodes have joined.
+    def within(self, margin: float, *, grows: bool = True) -> Bounds:
+        """The bounds with what deadline and budget leave for a step, once new nodes have joined where it grows.
 
-        `reserve` is put aside for what depends on the fleet: its switch, and steps that are slower than modelled.
+        What depends on the fleet, dollars for its switch, is left out.
         """
-        reserve = reserve or Lack()
         switching, current = self.situation.settings.switching, self.situation.current
         grow_s = switching.grow_s if grows else 0.0
         rate, done = 0.0, 0.0
@@ -246,10 +245,10 @@ class Outlook:
         steps = max(1.0, self.remaining_steps - done)
         max_step_s = max_usd = None
         if self.time_left_s is not None:
-            room_s = self.time_left_s / (1 + margin) - grow_s - 2 * switching.pause_s - reserve.seconds
+            room_s = self.time_left_s / (1 + margin) - grow_s - 2 * switching.pause_s
             max_step_s = max(0.0, room_s / steps - self.misfit_s)
         if self.money_left_usd is not None:
-            spent_usd = rate * grow_s / SECONDS_PER_HOUR + reserve.usd
+            spent_usd = rate * grow_s / SECONDS_PER_HOUR
             max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)
         return replace(self.bounds, max_step_s=max_step_s, max_usd_per_step=max_usd)
 

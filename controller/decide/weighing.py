@@ -13,8 +13,8 @@ from controller.decide.search import best_fleet
 from controller.decide.settings import Objective
 from controller.domain import Fleet, MovePhase
 
-TRIES = 4
-"""How often a search is repeated with what the fleet that it found lacks put aside."""
+TRIES = 5
+"""How often it is searched for a fleet that keeps deadline and budget with its switch, which a search leaves out."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,9 @@ def _found(outlook: Outlook, objective: Objective, margin: float) -> Iterator[Fo
 
 
 def _best_within(outlook: Outlook, objective: Objective, margin: float) -> Forecast | None:
-    """The best fleet, searched again with what it lacks put aside where deadline or budget would not be kept."""
-    reserve, forecast = Lack(), None
+    """The best fleet, searched again within tighter bounds where it does not keep deadline and budget after all."""
+    within, forecast = outlook.within(margin), None
     for _ in range(TRIES):
-        within = outlook.within(margin, reserve)
         found = _plain(outlook, best_fleet(outlook.model, within, objective), within, objective)
         if found is None:
             break
@@ -94,8 +93,18 @@ def _best_within(outlook: Outlook, objective: Objective, margin: float) -> Forec
         lack = outlook.lack(forecast, margin)
         if lack == Lack():
             break
-        reserve = Lack(reserve.seconds + lack.seconds, reserve.usd + lack.usd)
+        within = _tighter(within, found, lack, outlook.remaining_steps)
     return forecast
+
+
+def _tighter(within: Bounds, found: Found, lack: Lack, steps: int) -> Bounds:
+    """Bounds that leave out the fleet that was found, by what it lacks."""
+    max_step_s, max_usd = within.max_step_s, within.max_usd_per_step
+    if max_step_s is not None and lack.seconds:
+        max_step_s = max(0.0, min(max_step_s, found.step_s) - lack.seconds / steps)
+    if max_usd is not None and lack.usd:
+        max_usd = max(0.0, min(max_usd, found.usd_per_step) - lack.usd / steps)
+    return replace(within, max_step_s=max_step_s, max_usd_per_step=max_usd)
 
 
 def _plain(outlook: Outlook, found: Found | None, within: Bounds, objective: Objective) -> Found | None:
