@@ -178,8 +178,9 @@ def test_user_data_runs_once_at_the_first_boot_and_prints_to_the_console(cloud: 
     wait_until(lambda: cloud.host(instance_id)["user_data"] == "failed (exit 5)", "the end of the user data")
     console = cloud.ec2.get_console_output(InstanceId=instance_id)["Output"]
     assert f"boot of {instance_id}" in console
+    daemon = cloud.ssh(address, "setsid sleep 1007 > /dev/null 2>&1 & echo $!").stdout.strip()
     cloud.ec2.reboot_instances(InstanceIds=[instance_id])
-    wait_until(lambda: cloud.host(instance_id)["host"] != "ready", "the reboot")
+    wait_until(lambda: not Path("/proc", daemon).exists(), "the reboot, which ends what runs there")
     cloud.ready(instance_id)
     assert cloud.ssh(address, "cat boots").stdout == "line\n"
 
