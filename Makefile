@@ -81,7 +81,7 @@ format: setup ## Lay out all sources as the linters want them
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-report
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-decide bench-report
 bench-trainer: setup ## Training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## BLEU on Multi30k (MULTI30K_DIR=); goes on where it was stopped
@@ -92,6 +92,8 @@ bench-balance: setup ## Unequal nodes, with and without rebalancing
 	@$(BIN)/python tests/bench/bench_balance.py $(OPTIONS)
 bench-policies: setup ## Policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
 	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
+bench-decide: setup ## One decision on 50 flavors and 1,000 nodes
+	@$(BIN)/python tests/bench/bench_decide.py $(OPTIONS)
 bench-report: setup ## The report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
 
