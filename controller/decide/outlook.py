@@ -78,9 +78,12 @@ class Outlook:
 
     @cached_property
     def violation(self) -> str | None:
-        """Which limit the present fleet breaks."""
-        settings, current = self.situation.settings, self.situation.current
-        return violation(current, self.bounds, self.model.usd_per_hour, settings.head_usd_per_hour)
+        """Which limit the present fleet breaks. What runs need not end because its price is missing."""
+        situation, current = self.situation, self.situation.current
+        unpriced = {f: n for f, n in current.present.items() if f in situation.price_faults}
+        may_stay = {f: n for f, n in unpriced.items() if f not in situation.limits.excluded}
+        bounds = replace(self.bounds, caps={**self.bounds.caps, **may_stay})
+        return violation(current, bounds, self.model.usd_per_hour, situation.settings.head_usd_per_hour)
 
     # What fleets do
 

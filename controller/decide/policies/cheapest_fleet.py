@@ -61,16 +61,20 @@ class CheapestFleet:
         caps = {f: cap for f, cap in situation.bounds.caps.items() if f not in silent}
         outlook = Outlook.of(situation, model, replace(situation.bounds, caps=caps))
         if not outlook.knows_current and outlook.violation is None:
-            faults = [f"{f}: {why}" for f, why in situation.price_faults.items() if situation.current.count(f)]
-            return situation.decision(
-                Verdict.REFUSE, f"what runs cannot be compared ({', '.join(faults) or 'no speed'})"
-            )
+            return situation.decision(Verdict.REFUSE, self._incomparable(situation))
         choice = best_choice(outlook)
         if choice is None:
             return situation.decision(Verdict.REFUSE, "no fleet of measured flavors is within the limits")
         decision = self._weigh(outlook, choice)
         base = choice.forecast if decision.verdict is Verdict.MOVE else outlook.stay
         return self.probe(outlook, decision, base) or decision
+
+    def _incomparable(self, situation: Situation) -> str:
+        """Why it is not known what the present fleet costs, and what to do."""
+        faults = [f"{f}: {why}" for f, why in situation.price_faults.items() if situation.current.count(f)]
+        if not faults:
+            return "what runs cannot be compared: a flavor's speed is unknown"
+        return f"what runs cannot be compared: {', '.join(faults)}; give it a price, or exclude it to move away from it"
 
     def _weigh(self, outlook: Outlook, choice: Choice) -> Decision:
         """Whether the chosen fleet is worth the switch."""

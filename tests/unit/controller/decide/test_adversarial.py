@@ -101,28 +101,50 @@ def test_prices_that_jump_each_minute_make_no_move_within_the_cool_down(training
     assert all(gap >= DecideSettings().cooldown_s for gap in gaps)
 
 
+UNTRUSTED_PRICES = [
+    (Price("c5.large", math.nan), "absurd"),
+    (Price("c5.large", -0.1), "absurd"),
+    (Price("c5.large", 1e6), "absurd"),
+    (Price("c5.large", 0.085, fetched_at=-1e6), "stale"),
+    (None, "has no price"),
+]
+
+
 @pytest.mark.parametrize(
     ("price", "words"),
-    [
-        (Price("c5.large", math.nan), "absurd"),
-        (Price("c5.large", -0.1), "absurd"),
-        (Price("c5.large", 1e6), "absurd"),
-        (Price("c5.large", 0.085, fetched_at=-1e6), "stale"),
-        (None, "has no price"),
-    ],
+    UNTRUSTED_PRICES,
 )
 def test_a_price_that_cannot_be_trusted_excludes_its_flavor_with_the_reason(training, price, words):
     training.wait()
     training.fleet = training.fleet.with_count("c5.large", 0).with_count("t2.medium", 2)
+    decision = decide_with_price_of_c5_large(training, price)
+    note = {flavor.flavor: flavor.note for flavor in decision.flavors}["c5.large"]
+    assert words in note
+    assert not decision.target.count("c5.large")
+
+
+@pytest.mark.parametrize("policy", ["cheapest-fleet", "price-time"])
+@pytest.mark.parametrize(("price", "words"), UNTRUSTED_PRICES)
+def test_nothing_is_moved_away_from_a_flavor_only_because_its_price_is_missing(training, price, words, policy):
+    decision = decide_with_price_of_c5_large(training, price, policy)
+    assert decision.verdict is Verdict.REFUSE
+    assert "c5.large" in decision.reason
+    assert words in decision.reason
+
+
+def test_an_excluded_flavor_ends_with_or_without_a_price(training):
+    decision = decide_with_price_of_c5_large(training, None, limits=Limits(6, 6, excluded={"c5.large": "as told"}))
+    assert decision.verdict is Verdict.MOVE
+    assert not decision.target.count("c5.large")
+
+
+def decide_with_price_of_c5_large(training, price, policy="cheapest-fleet", limits=None):
     prices = {f: Price(f, usd) for f, usd in training.prices.items() if f != "c5.large"}
     if price is not None:
         prices["c5.large"] = price
     flavors = {name: Flavor(name) for name in training.speeds}
-    settings = DecideSettings(price_max_age_s=86_400.0, flavors=flavors)
-    decision = training.decide(settings=settings, prices=prices)
-    note = {flavor.flavor: flavor.note for flavor in decision.flavors}["c5.large"]
-    assert words in note
-    assert not decision.target.count("c5.large")
+    settings = DecideSettings(policy=policy, price_max_age_s=86_400.0, flavors=flavors)
+    return training.decide(limits=limits, settings=settings, prices=prices)
 
 
 def test_a_flavor_that_never_boots_is_not_tried_again_and_again(training):
