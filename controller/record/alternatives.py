@@ -2,19 +2,23 @@
 
 A fleet that has trained as a whole is taken as measured. For any other, DESIGN.md's model is used: a step takes
 B / S + t_comm(N), with the speeds that the run measured and the communication that it saw at the nearest world size.
-All costs are of the training alone, from the first step seen to the last, head included; what comes before and after
-(boot, configuration, fetching the results) is the same whatever the fleet.
+All costs are of the training alone, from its first step to its end, head included; what comes before and after (boot,
+configuration, fetching the results) is the same whatever the fleet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.record.summary import MICRO, Summary
+
+FIRST = "first fleet"
+"""The name under which the fleet that the run began with stands among the others."""
 
 
 def alternatives(
@@ -23,18 +27,21 @@ def alternatives(
     usd_per_hour: Mapping[str, float],
     tokens_per_s: Mapping[str, float],
     until: float | None = None,
+    trained_tokens: int | None = None,
 ) -> dict[str, Any]:
     """The part `alternatives` of report.json.
 
     `usd_per_hour` and `tokens_per_s` (target tokens per second of compute) are by flavor; `until` is when the training
-    ended, where that is known. A fleet of which too little is known is left out.
+    ended and `trained_tokens` what it says that it trained on, where that is known. A fleet of which too little is
+    known is left out.
     """
-    training = [summary for summary in summaries if summary.step]
-    tokens = max((summary.total_tokens or 0 for summary in training), default=0)
+    training = _from_first_step(summaries)
+    seen_tokens = max((summary.total_tokens or 0 for summary in training), default=0)
+    tokens = max(seen_tokens, trained_tokens or 0) if training else 0
+    usd = spent_usd(training, until)
     head = head_usd_per_hour(training, usd_per_hour)
-    fleets = {"first fleet": initial} | {f: Fleet({f: initial.size}) for f in sorted(tokens_per_s) if initial.size}
     found = []
-    for name, fleet in fleets.items():
+    for name, fleet in _others(initial, tokens_per_s).items():
         step = _step(fleet, training, tokens_per_s)
         if step is not None and tokens and all(flavor in usd_per_hour for flavor in fleet.present):
             found.append(
@@ -42,11 +49,29 @@ def alternatives(
             )
     return {
         "tokens": tokens,
-        "training_usd": spent_usd(training, until),
+        "training_usd": usd,
         "training_s": _duration_s(training, until),
+        "usd_per_million_tokens": usd / tokens * MICRO if tokens else None,
         "head_usd_per_hour": head,
         "fleets": found,
     }
+
+
+def _others(initial: Fleet, flavors: Iterable[str]) -> dict[str, Fleet]:
+    """By name: the first fleet, and as many nodes of each single flavor, but the first fleet only once."""
+    single = {flavor: Fleet({flavor: initial.size}) for flavor in sorted(flavors) if initial.size}
+    return {FIRST: initial} | {flavor: fleet for flavor, fleet in single.items() if fleet != initial}
+
+
+def _from_first_step(summaries: Sequence[Summary]) -> list[Summary]:
+    """The looks at the training. The first one counts from when its steps began: they were paid for before the look."""
+    training = [summary for summary in summaries if summary.step]
+    if not training:
+        return []
+    first = training[0]
+    before = max((summary.at for summary in summaries if summary.at < first.at), default=first.at)
+    began = first.at - (first.step or 0) * (first.iteration_time_s or 0.0)
+    return [replace(first, at=max(before, began)), *training[1:]]
 
 
 def head_usd_per_hour(summaries: Iterable[Summary], usd_per_hour: Mapping[str, float]) -> float:

@@ -42,6 +42,7 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
     scores = read_scores(journal.directory)
     final = _final_fleet(info.initial, journal.moves())
     estimates, changes = _last_estimates(journal), _changes(scores, summaries)
+    training = _training(scores, summaries)
     return {
         "run": info.run,
         "environment": info.environment,
@@ -57,7 +58,7 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
         "fleet": {"initial": info.initial.present, "final": final.present},
         "flavors": {flavor: _flavor(estimate, usd_per_hour) for flavor, estimate in sorted(estimates.items())},
         "moves": [_move(move, changes) for move in journal.moves()],
-        "training": _training(scores, summaries),
+        "training": training,
         "cost": _cost(journal, info.initial, final, summaries, usd_per_hour, now),
         "alternatives": alternatives(
             summaries,
@@ -65,6 +66,7 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
             usd_per_hour,
             {flavor: e.tokens_per_s for flavor, e in estimates.items() if e.tokens_per_s},
             journal.ended_at(),
+            training["tokens"],
         ),
     }
 

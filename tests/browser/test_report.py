@@ -99,7 +99,7 @@ def test_the_numbers_on_the_page_are_those_of_report_json(chromium: Browser, rep
 
     report = reports[name][1]
     values, flavors, fleets = chromium.visit(look)
-    assert len(values) >= 9
+    assert len(values) >= 7
     for path, text in values:
         assert agrees(text, at(report, path)), path
     assert len(flavors) == 5 * len(report["flavors"]) > 0
@@ -187,6 +187,25 @@ def test_it_prints(chromium: Browser, reports: Made) -> None:
     assert ground == "rgb(255, 255, 255)"
 
 
+def test_the_answer_comes_first_and_its_numbers_are_those_of_report_json(chromium: Browser, reports: Made) -> None:
+    async def look(page: Page) -> list[str]:
+        answers = []
+        for name in ("moved_run", "moveless_run"):
+            await opened(page, reports[name][0])
+            assert await page.value("document.querySelector('main, section, .banner').id") == "answer"
+            answers.append(await page.value("document.querySelector('.answer').innerText.replace(/\\s+/g, ' ')"))
+        return answers
+
+    moved, moveless = chromium.visit(look)
+    costs = {fleet["name"]: fleet["usd"] for fleet in reports["moved_run"][1]["alternatives"]["fleets"]}
+    first, own = costs.pop("first fleet"), reports["moved_run"][1]["alternatives"]["training_usd"]
+    for usd in (own, first, first - own, min(costs.values()), max(costs.values())):
+        assert f"{usd:.4f} $" in moved
+    assert "were saved" in moved
+    assert "on the first fleet, 3 x c5.large, which was kept" in moveless
+    assert "saved" not in moveless
+
+
 def test_two_runs_are_compared(chromium: Browser, tmp_path: Path) -> None:
     journals = [synthetic.moveless_run(tmp_path / "one"), synthetic.moved_run(tmp_path / "two")]
     made = [(journal, make_report(journal, PRICES, BEGAN + 2000)) for journal in journals]
@@ -201,7 +220,7 @@ def test_two_runs_are_compared(chromium: Browser, tmp_path: Path) -> None:
     errors, rows, plots = chromium.visit(look)
     assert errors == []
     assert plots == 3
-    assert len(rows) == 12
+    assert len(rows) == 13
     for path, *texts in rows:
         for text, (_, report) in zip(texts, made, strict=True):
             assert agrees(text, at(report, path)), path

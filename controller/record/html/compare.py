@@ -21,6 +21,7 @@ from controller.record.journal import Journal
 ROWS: tuple[tuple[str, str, int], ...] = (
     ("spent in all, $", "cost.spent_usd", 4),
     ("training alone, $", "alternatives.training_usd", 4),
+    ("training alone, $/million tokens", "alternatives.usd_per_million_tokens", 4),
     ("first fleet, $/million tokens", "cost.usd_per_million_tokens.initial", 4),
     ("last fleet, $/million tokens", "cost.usd_per_million_tokens.final", 4),
     ("saved per token, %", "cost.saved_percent", 1),
@@ -33,6 +34,8 @@ ROWS: tuple[tuple[str, str, int], ...] = (
     ("restarts", "training.restarts", 0),
 )
 MOST_DIFFERENCES = 400
+PRICE = "dollars an hour, head included"
+"""Changes in steps: it is a fleet's, until another one runs."""
 
 
 def write_comparison(runs: Sequence[tuple[Journal, Mapping[str, Any]]]) -> Path:
@@ -52,11 +55,21 @@ def make_comparison(first: Run, second: Run) -> str:
         "compare.html.j2",
         title="Two runs",
         runs=runs,
+        answer=answer(runs),
         rows=[_row(runs, *row) for row in ROWS],
         plots=_plots(runs),
         flavors=_flavors(runs),
         differences=list(differences(first.setup, second.setup)),
     )
+
+
+def answer(runs: Sequence[Run]) -> dict[str, float] | None:
+    """What a million tokens cost in either run, and by how many percent the second one's cost more; None where one of
+    them is not known. Runs of different lengths are compared by it all the same."""
+    first, second = (run.report["alternatives"]["usd_per_million_tokens"] for run in runs)
+    if not first or second is None:
+        return None
+    return {"first": first, "second": second, "percent": 100 * (second / first - 1)}
 
 
 def lookup(report: Mapping[str, Any], path: str) -> Any:
@@ -112,7 +125,7 @@ def _plots(runs: Sequence[Run]) -> list[Plot]:
             "fleet",
             "Price of the cluster over time",
             "minutes since the start",
-            "dollars an hour, head included",
+            PRICE,
             [series.usd_per_hour_over_time(run) for run in runs],
         ),
         ("loss", "Loss over steps", "step", "loss, nats per token", [series.loss_over_steps(run) for run in runs]),
@@ -134,12 +147,15 @@ def _plot(name: str, title: str, x: str, y: str, lines: Sequence[series.Line], r
 def _draw(size: Size, x: str, y: str, lines: Sequence[series.Line], runs: Sequence[Run]) -> Figure:
     figure, axes = one_axes(size)
     for index, (line, run, style) in enumerate(zip(lines, runs, ("-", (0, (5, 2))), strict=True)):
-        axes.plot(line.x, line.y, color=colour(index), linewidth=2, linestyle=style, label=str(run.report["run"]))
+        name = f"{('first', 'second')[index]}, {run.report['run']}"
+        drawn = "steps-post" if y == PRICE else "default"
+        axes.plot(line.x, line.y, color=colour(index), linewidth=2, linestyle=style, drawstyle=drawn, label=name)
+    axes.xaxis.set_major_formatter("{x:,g}")
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if _is_money(y):
         axes.set_ylim(bottom=0)
-    legend(axes, size)
+    legend(axes, size, handle_length=2.2)
     return figure
 
 

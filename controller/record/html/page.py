@@ -12,9 +12,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from controller.domain import Fleet, Move
+from controller.domain import Fleet, Move, MovePhase
+from controller.record.alternatives import FIRST
 from controller.record.html.decisions import FLAVOR_COLUMNS, FLEET_COLUMNS, pack
-from controller.record.html.plots import PER_TOKENS, all_plots
+from controller.record.html.plots import PER_TOKENS, all_plots, short
 from controller.record.html.run import Run, read_run
 from controller.record.html.series import compute_spreads, step_times
 from controller.record.journal import Journal
@@ -43,6 +44,7 @@ def make_page(run: Run) -> str:
         run=run,
         report=run.report,
         plots=all_plots(run),
+        answer=answer(run.report),
         alternatives=alternatives_rows(run.report),
         moves=[
             (move, reported, steps_of(run, move)) for move, reported in zip(run.moves, run.report["moves"], strict=True)
@@ -71,6 +73,8 @@ def render(template: str, **values: Any) -> str:
     environment.filters |= {
         "number": number,
         "fleet": fleet_text,
+        "few_words": few_words,
+        "moment": moment,
         "clock": clock,
         "duration": duration,
         "percent": percent,
@@ -78,6 +82,21 @@ def render(template: str, **values: Any) -> str:
     return environment.get_template(template).render(
         style=Markup(_resource("page.css")), script=Markup(_resource("page.js")), **values
     )
+
+
+def answer(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer is put together from: whether the fleet was changed, the first fleet's cost, and the cheapest and
+    dearest of the single flavors; None where it is not known."""
+    fleets = report["alternatives"]["fleets"]
+    first = next((fleet for fleet in fleets if fleet["name"] == FIRST), None)
+    single = sorted((fleet for fleet in fleets if fleet["name"] != FIRST), key=lambda fleet: float(fleet["usd"]))
+    return {
+        "has_moved": any(move["outcome"] == MovePhase.DONE.value for move in report["moves"]),
+        "first": first,
+        "less": None if first is None else first["usd"] - report["alternatives"]["training_usd"],
+        "cheapest": single[0] if single else None,
+        "dearest": single[-1] if len(single) > 1 else None,
+    }
 
 
 def alternatives_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -90,7 +109,7 @@ def alternatives_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
         "usd": found["training_usd"],
         "training_s": found["training_s"],
         "source": "measured",
-        "usd_per_million_tokens": 1e6 * found["training_usd"] / found["tokens"],
+        "usd_per_million_tokens": found["usd_per_million_tokens"],
     }
     rows = sorted([own, *found["fleets"]], key=lambda row: float(row["usd"]))
     most = max(float(row["usd"]) for row in rows) or 1.0
@@ -113,8 +132,18 @@ def percent(value: float | None, digits: int = 1) -> str:
 
 
 def fleet_text(nodes: Mapping[str, int]) -> str:
-    """A fleet in words."""
-    return brief(Fleet(nodes))
+    """A fleet in words; a number is not parted from its flavor at a line's end."""
+    return brief(Fleet(nodes)).replace(" x ", "\N{NO-BREAK SPACE}x\N{NO-BREAK SPACE}")
+
+
+def few_words(nodes: Mapping[str, int]) -> str:
+    """A fleet in so few words that a tile has room for it."""
+    return short(Fleet(nodes))
+
+
+def moment(time: str) -> str:
+    """A time of report.json for people."""
+    return f"{time[:10]} {time[11:19]} UTC"
 
 
 def clock(at: float) -> str:

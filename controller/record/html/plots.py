@@ -20,6 +20,13 @@ FEW_MOVES = 12
 """Up to so many moves are marked with their numbers."""
 MANY_MOVES = 200
 """More moves than this would hide what they mark."""
+FEW_FLEETS = 6
+"""Up to so many fleets are named in the plot; the table beneath it names all."""
+AXES_SHARE = 0.75
+"""Of a figure's width and height, what its axes take, roughly."""
+LINE_POINTS = 12
+LETTER_POINTS = 6.2
+HANDLE_POINTS = 30
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,8 @@ def all_plots(run: Run) -> list[Plot]:
             run,
             "compute",
             "Compute time per flavor",
-            "A rank's own forward and backward, before the allreduce. Box: the "
-            "middle half; line: median; whiskers: 5 % and 95 %. A fast rank gets a larger share of the batch, so that "
+            "A rank's own forward and backward, before the allreduce. Box: the middle half; line: median; whiskers: "
+            "5\N{NO-BREAK SPACE}% and 95\N{NO-BREAK SPACE}%. A fast rank gets a larger share of the batch, so that "
             "flavors differ in the time per token and not in the time per step.",
             compute_times,
         ),
@@ -117,11 +124,12 @@ def fleet_over_time(run: Run, size: Size) -> Figure | None:
 
 
 def draw_fleet(axes: Axes, minutes: Sequence[float], counts: dict[str, list[int]]) -> None:
-    """A stack of areas with a hairline of the page's colour between them."""
+    """A stack of areas with a hairline of the page's colour between them. A flavor that never ran keeps its colour and
+    is left out of the legend, as matplotlib does with names that begin with an underscore."""
     axes.stackplot(
         minutes,
         *counts.values(),
-        labels=list(counts),
+        labels=[flavor if any(nodes) else f"_{flavor}" for flavor, nodes in counts.items()],
         step="post",
         edgecolor=STAND_INS["surface"],
         linewidth=1.2,
@@ -188,6 +196,7 @@ def loss_over_steps(run: Run, size: Size) -> Figure | None:
     figure, axes = one_axes(size)
     _draw_line(axes, line)
     _mark(axes, series.move_steps(run))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel("step")
     axes.set_ylabel("loss, nats per token")
     return figure
@@ -224,7 +233,6 @@ def iteration_times(run: Run, size: Size) -> Figure | None:
         )
         if step.modelled is not None:
             axes.plot([x], [1e3 * step.modelled], "o", markersize=12, fillstyle="none", color=STAND_INS["accent"])
-    _name_fleets(axes, measured)
     axes.plot([], [], "o", color=STAND_INS["c0"], label="measured")
     axes.plot([], [], "o", markersize=10, fillstyle="none", color=STAND_INS["accent"], label="model, same fleet")
     axes.set_ylim(bottom=0)
@@ -232,24 +240,40 @@ def iteration_times(run: Run, size: Size) -> Figure | None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("nodes")
     axes.set_ylabel("milliseconds a step")
+    _name_fleets(axes, measured, size)
     legend(axes, size)
     return figure
 
 
-def _name_fleets(axes: Axes, measured: Sequence[series.StepTime]) -> None:
-    if len(measured) > 6:
+def _name_fleets(axes: Axes, measured: Sequence[series.StepTime], size: Size) -> None:
+    """A name beside each dot: inwards of it, away from the curve, which falls, and above the names already there."""
+    if len(measured) > FEW_FLEETS:
         return
-    for number, step in enumerate(sorted(measured, key=lambda step: step.median)):
-        above = number % 2
-        axes.annotate(
-            short(step.fleet),
+    (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
+    points_per_node = AXES_SHARE * 72 * size.width / (right - left)
+    points_per_ms = AXES_SHARE * 72 * size.height / top
+    placed: list[tuple[float, float, float]] = []
+    for step in sorted(measured, key=lambda step: step.median):
+        text, is_left = short(step.fleet), step.fleet.size <= (left + right) / 2
+        x, y = step.fleet.size * points_per_node, 1e3 * step.median * points_per_ms
+        width = LETTER_POINTS * len(text)
+        start = x + 9 if is_left else x - 9 - width
+        bottom = y + 5 if is_left else y - 16
+        for other_start, other_end, other_bottom in sorted(placed, key=lambda place: place[2]):
+            if start < other_end and other_start < start + width and abs(bottom - other_bottom) < LINE_POINTS:
+                bottom = other_bottom + LINE_POINTS
+        placed.append((start, start + width, bottom))
+        name = axes.annotate(
+            text,
             (step.fleet.size, 1e3 * step.median),
-            xytext=(8, 7 if above else -7),
-            va="bottom" if above else "top",
+            xytext=(9 if is_left else -9, bottom - y),
+            ha="left" if is_left else "right",
+            va="bottom",
             fontsize=9.5,
             textcoords="offset points",
             color=STAND_INS["ink-2"],
         )
+        name.set_in_layout(False)
 
 
 def short(fleet: Fleet) -> str:
@@ -317,14 +341,15 @@ def one_axes(size: Size) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
-def legend(axes: Axes, size: Size) -> None:
+def legend(axes: Axes, size: Size, handle_length: float = 1.2) -> None:
     """Above the axes, in as many columns as there is room for."""
-    handles, _ = axes.get_legend_handles_labels()
+    handles, labels = axes.get_legend_handles_labels()
+    entry = LETTER_POINTS * max(map(len, labels)) + HANDLE_POINTS
     axes.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=min(len(handles), 3 if size.is_narrow else 8),
+        ncols=max(1, min(len(handles), int((72 * size.width - 50) // entry))),
         columnspacing=1.2,
-        handlelength=1.2,
+        handlelength=handle_length,
         handletextpad=0.5,
     )

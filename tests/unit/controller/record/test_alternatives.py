@@ -38,15 +38,41 @@ def test_a_fleet_that_trained_is_taken_as_measured_and_any_other_by_the_model() 
     assert fleets["slow"]["usd"] == pytest.approx(6 * (1000 / 200 + 0.5) * 0.22 / 3600, abs=1e-6)
 
 
-def test_its_own_cost_is_that_of_the_training_alone() -> None:
+def test_its_own_cost_is_that_of_the_training_alone_from_its_first_step_on() -> None:
     found = alternatives(RUN, MIXED, PRICES, SPEEDS, until=360.0)
-    assert found["training_usd"] == pytest.approx(260 * 0.42 / 3600, abs=1e-6)
-    assert found["training_s"] == 260.0
+    assert found["training_s"] == 260.0 + 2 * 2.5
+    assert found["training_usd"] == pytest.approx(265 * 0.42 / 3600, abs=1e-6)
+    assert found["usd_per_million_tokens"] == pytest.approx(265 * 0.42 / 3600 / 6000 * 1e6, rel=1e-3)
+
+
+def test_a_training_that_goes_on_from_a_checkpoint_began_no_earlier_than_the_look_before_it() -> None:
+    carried_on = (RUN[0], summary(100, MIXED, 500), summary(200, MIXED, 540))
+    assert alternatives(carried_on, MIXED, PRICES, SPEEDS)["training_s"] == 200.0
+    assert alternatives(carried_on[1:], MIXED, PRICES, SPEEDS)["training_s"] == 100.0
+
+
+def test_what_the_training_itself_says_that_it_trained_on_is_what_was_paid_for() -> None:
+    assert alternatives(RUN, MIXED, PRICES, SPEEDS, 360.0, 7000)["tokens"] == 7000
+    assert alternatives(RUN[:1], MIXED, PRICES, SPEEDS, 360.0, 7000)["tokens"] == 0
+
+
+def test_a_run_that_stays_on_its_fleet_costs_what_that_fleet_costs() -> None:
+    whole = (Summary(0.0, MIXED, 0.42), *(summary(10.0 * n, MIXED, 4 * n) for n in range(1, 10)))
+    found = alternatives(whole, MIXED, PRICES, SPEEDS, until=90.0)
+    (first,) = (fleet for fleet in found["fleets"] if fleet["name"] == "first fleet")
+    assert first["usd"] == pytest.approx(found["training_usd"], abs=1e-6)
+
+
+def test_a_first_fleet_of_one_flavor_is_not_told_twice() -> None:
+    alone = Fleet({"fast": 2})
+    found = alternatives((summary(100, alone, 2), summary(200, alone, 4)), alone, PRICES, SPEEDS)
+    assert [fleet["name"] for fleet in found["fleets"]] == ["first fleet", "slow"]
 
 
 def test_nothing_is_compared_where_no_step_was_seen() -> None:
     assert alternatives(RUN[:1], MIXED, PRICES, {}) == {
-        "tokens": 0, "training_usd": 0, "training_s": 0.0, "head_usd_per_hour": 0.0, "fleets": []}  # fmt: skip
+        "tokens": 0, "training_usd": 0, "training_s": 0.0, "usd_per_million_tokens": None, "head_usd_per_hour": 0.0,
+        "fleets": []}  # fmt: skip
 
 
 def test_a_flavor_of_unknown_price_is_left_out() -> None:

@@ -6,17 +6,19 @@ import base64
 import gzip
 import json
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from controller.domain import Fleet
 from controller.errors import JournalError
-from controller.record.html import picture, series
+from controller.record.html import picture, plots, series
 from controller.record.html.compare import differences, make_comparison
 from controller.record.html.decisions import pack, rounded
-from controller.record.html.page import alternatives_rows, duration, make_page
+from controller.record.html.page import alternatives_rows, answer, duration, make_page
 from controller.record.html.run import Run, read_run
 from controller.record.journal import Journal
 from controller.record.report import make_report
@@ -144,6 +146,37 @@ def test_this_run_stands_among_its_alternatives_in_order_of_cost(moved: Run) -> 
     assert [row["name"] for row in rows if row["is_own"]] == ["this run"]
     assert {"first fleet", *PRICES} <= {row["name"] for row in rows}
     assert rows[-1]["share"] == 100
+
+
+def test_the_answer_names_the_cheapest_and_the_dearest_single_flavor(moved: Run) -> None:
+    found = answer(moved.report)
+    assert found["has_moved"]
+    assert found["first"]["name"] == "first fleet"
+    assert found["less"] == pytest.approx(found["first"]["usd"] - moved.report["alternatives"]["training_usd"])
+    assert (found["cheapest"]["name"], found["dearest"]["name"]) == ("c5.large", "t2.xlarge")
+
+
+def test_the_answer_says_no_more_than_is_known(moved: Run) -> None:
+    other = {"name": "c5.large", "fleet": {"c5.large": 3}, "usd": 0.1}
+    known = {**moved.report["alternatives"], "fleets": [other]}
+    found = answer({"moves": [{"outcome": "rolled_back"}], "alternatives": known})
+    assert found == {"has_moved": False, "first": None, "less": None, "cheapest": other, "dearest": None}
+    assert answer({"moves": [], "alternatives": {**known, "fleets": []}})["cheapest"] is None
+
+
+def test_the_names_of_fleets_of_like_sizes_do_not_lie_over_each_other(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path, initial=Fleet({"c5.large": 3, "c5.xlarge": 3}))
+    run.boot()
+    run.train(3)
+    for target in ({"c5.large": 2, "c5.xlarge": 4}, {"c5.large": 4, "c5.xlarge": 2}):
+        run.move(Fleet(target))
+        run.train(3)
+    figure = plots.iteration_times(read(run.end()), plots.WIDE)
+    assert figure is not None
+    FigureCanvasSVG(figure).draw()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 5
+    assert not [1 for one, other in combinations(boxes, 2) if one.overlaps(other)]
 
 
 def test_two_set_ups_differ_in_the_lines_that_differ() -> None:
