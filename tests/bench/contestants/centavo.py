@@ -13,6 +13,7 @@ from trainer import model
 from trainer.adam import Adam
 
 ASKED = task.job()
+PIECE_MB = 64
 
 
 def arrays(step: int, rank: int) -> list[Any]:
@@ -50,7 +51,7 @@ def main() -> None:
             loss, _ = made.loss(*batch)
         loss.backward()
         if exchange is not None:
-            exchange(optimizer.gradients(), "none")
+            exchange(optimizer.gradients(), "none", PIECE_MB)
         optimizer.update(task.LEARNING_RATE, 1.0 / tokens)
         return loss
 
