@@ -7,11 +7,12 @@ reads the journal.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.constrain import Constrain
 from rich.progress_bar import ProgressBar
 from rich.rule import Rule
 from rich.table import Table
@@ -22,13 +23,45 @@ from controller.record.summary import MICRO, Summary
 
 KEPT_DECISIONS = 4
 KEPT_NOTES = 4
-KEPT_STEPS = 8
+KEPT_STEPS = 5
 KEPT_LOOKS = 30
 """Looks that the spread of the compute times is over."""
 BAR_WIDTH = 30
+MOST_COLUMNS = 120
+"""A wider terminal would only part the numbers from their names."""
 PHASES = (MovePhase.PROPOSED, MovePhase.GROWING, MovePhase.JOINING, MovePhase.SHRINKING, MovePhase.DONE)
 VERBS = {Verdict.MOVE: "move", Verdict.STAY: "stay", Verdict.REFUSE: "no move"}
 COLOURS = {Verdict.MOVE: "green", Verdict.STAY: "default", Verdict.REFUSE: "yellow"}
+TITLE_COLUMNS = 80
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much of a run is drawn."""
+
+    flavors: int
+    """Rows of the fleet's table."""
+    steps: int
+    """Of the last move."""
+    decisions: int
+    notes: int
+    is_wrapped: bool = True
+    """Whether what is too long goes on in the next line, or is cut."""
+    has_ended_move: bool = True
+
+
+DETAILS = (
+    Detail(24, KEPT_STEPS, KEPT_DECISIONS, KEPT_NOTES),
+    Detail(16, KEPT_STEPS, 3, 1),
+    Detail(12, 3, 2, 1),
+    Detail(12, 2, 1, 0),
+    Detail(12, 2, 2, 1, is_wrapped=False),
+    Detail(9, 2, 1, 0, is_wrapped=False),
+    Detail(6, 1, 1, 0, is_wrapped=False),
+    Detail(6, 1, 1, 0, is_wrapped=False, has_ended_move=False),
+    Detail(2, 1, 1, 0, is_wrapped=False, has_ended_move=False),
+)
+"""From all that there is to what has room on a terminal of 24 lines, and on less than that."""
 
 
 @dataclass
@@ -61,6 +94,12 @@ class RunView:
     spent_usd: float = 0.0
     first_usd_per_million: float | None = None
     """Measured on the first fleet, workers alone."""
+    first_running_usd_per_million: float | None = None
+    """The same, head included."""
+    began: Summary | None = None
+    """The first look that saw a step."""
+    trained_usd: float = 0.0
+    """Spent since then."""
     flavors: Mapping[str, FlavorEstimate] = field(default_factory=dict)
     decision: Decision | None = None
     move: Move | None = None
@@ -71,27 +110,34 @@ class RunView:
 
     def see(self, summary: Summary, spent_usd: float) -> None:
         """A look at the fleet."""
+        if self.began is not None and self.now is not None:
+            self.trained_usd += (summary.at - self.now.at) * self.now.usd_per_hour / SECONDS_PER_HOUR
+        elif summary.step:
+            self.began = summary
         self.now, self.spent_usd = summary, spent_usd
         self.recent.append(summary)
         if summary.ranks:
             self.trained = summary
         if summary.fleet == self.initial and (cost := self.fleet_cost(summary)) is not None:
             self.first_usd_per_million = cost
+            self.first_running_usd_per_million = summary.usd_per_million_tokens(summary.usd_per_hour)
 
     def decide(self, decision: Decision) -> None:
         """A decision."""
         self.decision = decision
         self.flavors = {estimate.flavor: estimate for estimate in decision.flavors} or self.flavors
+        reason = _shortened(decision.reason, (decision.current, decision.target))
         last = self.decisions[-1] if self.decisions else None
-        if last is not None and (last.verdict, last.reason) == (decision.verdict, decision.reason):
+        if last is not None and (last.verdict, last.reason) == (decision.verdict, reason):
             self.decisions[-1] = SpokenDecision(last.verdict, last.reason, decision.at, last.times + 1)
         else:
-            self.decisions.append(SpokenDecision(decision.verdict, decision.reason, decision.at))
+            self.decisions.append(SpokenDecision(decision.verdict, reason, decision.at))
 
     def step(self, at: float, move: Move, note: str) -> None:
         """A step of a move."""
         earlier = self.steps if self.move is not None and self.move.move_id == move.move_id else ()
-        self.steps = (*earlier, (at, move.phase, note))[-KEPT_STEPS:]
+        told = _shortened(note, (move.source.union(move.target), move.source, move.target))
+        self.steps = (*earlier, (at, move.phase, told))[-KEPT_STEPS:]
         self.move = move
 
     def note(self, at: float, message: str) -> None:
@@ -121,25 +167,38 @@ class RunView:
 
     @property
     def saved_usd(self) -> float | None:
-        """What the remaining work costs less on this fleet than it would on the first one, workers alone."""
-        seen = self.trained
-        if self.first_usd_per_million is None or seen is None or not seen.tokens or self.remaining_s is None:
+        """What the tokens trained so far would have cost more on the first fleet, head included."""
+        if self.began is None or self.trained is None or self.first_running_usd_per_million is None:
             return None
-        cost = self.fleet_cost(seen)
-        if cost is None or seen.step is None or seen.total_steps is None:
+        tokens = (self.trained.total_tokens or 0) - (self.began.total_tokens or 0)
+        return self.first_running_usd_per_million * tokens / MICRO - self.trained_usd
+
+    @property
+    def still_saved_usd(self) -> float | None:
+        """What the remaining work would cost more on the first fleet than on this one, head included."""
+        seen, remaining_s = self.trained, self.remaining_s
+        if self.first_running_usd_per_million is None or seen is None or remaining_s is None:
             return None
-        return (self.first_usd_per_million - cost) * (seen.total_steps - seen.step) * seen.tokens / MICRO
+        cost = seen.usd_per_million_tokens(seen.usd_per_hour)
+        if cost is None or seen.tokens_per_s is None:
+            return None
+        return (self.first_running_usd_per_million - cost) * seen.tokens_per_s * remaining_s / MICRO
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether a move is under way."""
+        return self.move is not None and not self.move.phase.is_final
 
 
-def render(view: RunView, now: float, detail: int = 2) -> RenderableType:
-    """The view as it is drawn; 80 columns are enough. `detail` from 2 down to 0 takes fewer and fewer lines."""
-    parts: list[RenderableType] = [_head(view, now), _fleet(view, only_used=detail == 0), _training(view), _money(view)]
-    if view.move is not None and (detail > 0 or not view.move.phase.is_final):
-        parts.append(_move(view, view.move, (1, 2, 5)[detail]))
-    parts.append(_decisions(view, (1, 2, KEPT_DECISIONS)[detail]))
-    if view.notes and (detail > 0 or view.now is None):
-        parts.append(_notes(view, (1, 1, KEPT_NOTES)[detail]))
-    return Group(*parts)
+def render(view: RunView, now: float, detail: Detail = DETAILS[0]) -> RenderableType:
+    """The view as it is drawn; 80 columns are enough."""
+    parts: list[RenderableType] = [_head(view, now), _fleet(view, detail.flavors), _training(view), _money(view)]
+    if view.move is not None and (detail.has_ended_move or view.is_moving):
+        parts.append(_move(view, view.move, detail))
+    parts.append(_decisions(view, detail))
+    if view.notes and (detail.notes or view.now is None):
+        parts.append(_notes(view, max(1, detail.notes)))
+    return Constrain(Group(*parts), MOST_COLUMNS)
 
 
 class Drawing:
@@ -150,7 +209,7 @@ class Drawing:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         now = self._now()
-        for detail in (2, 1, 0):
+        for detail in DETAILS:
             drawn = render(self._view, now, detail)
             if len(console.render_lines(drawn, options, pad=False)) < console.size.height:
                 break
@@ -169,16 +228,23 @@ def _head(view: RunView, now: float) -> RenderableType:
     return Group(grid, Text(view.status_reason, style="red")) if view.status_reason else grid
 
 
-def _fleet(view: RunView, only_used: bool) -> RenderableType:
+def _fleet(view: RunView, most: int) -> RenderableType:
     table = Table(box=None, padding=(0, 1, 0, 0), expand=True, show_edge=False, header_style="dim")
     table.add_column("flavor", no_wrap=True, ratio=1)
-    for heading in ("nodes", "$/h each", "compute, ms", "tokens/s", "$/M tokens"):
+    for heading in ("nodes", "$/h each", "compute, ms (80 %)", "tokens/s", "$/M tokens"):
         table.add_column(heading, justify="right", no_wrap=True)
-    fleet = view.now.fleet if view.now else Fleet({})
-    names = {*view.initial.present, *fleet.present, *view.flavors}
-    for flavor in sorted(names, key=lambda name: (_cost(view.flavors.get(name)), name)):
-        if not only_used or fleet.count(flavor) or (view.move and view.move.target.count(flavor)):
+    fleet, target = view.now.fleet if view.now else Fleet({}), view.move.target if view.is_moving and view.move else {}
+    names = sorted(
+        {*view.initial.present, *fleet.present, *target, *view.flavors},
+        key=lambda name: (_cost(view.flavors.get(name)), name),
+    )
+    used = [name for name in names if fleet.count(name) or name in target]
+    shown = {*[*used, *(name for name in names if name not in used)][:most]}
+    for flavor in names:
+        if flavor in shown:
             _add_flavor(table, view, flavor, fleet.count(flavor))
+    if len(names) > len(shown):
+        table.add_row(f"and {len(names) - len(shown)} more", style="dim")
     return table
 
 
@@ -188,7 +254,7 @@ def _add_flavor(table: Table, view: RunView, flavor: str, count: int) -> None:
     compute = _compute(view, flavor)
     if compute is None and estimate is not None and estimate.compute_time_s is not None:
         compute = f"{1e3 * estimate.compute_time_s:.0f}"
-    going = view.move.target.count(flavor) - count if view.move and not view.move.phase.is_final else 0
+    going = view.move.target.count(flavor) - count if view.move and view.is_moving else 0
     nodes = f"{count or '-'}" + (f" {going:+d}" if going else "")
     table.add_row(
         flavor,
@@ -235,29 +301,40 @@ def _training(view: RunView) -> RenderableType:
         f"{number(seen.iteration_time_s, 3)} s a step",
     ]
     now = view.now
-    if now is not None:
+    if now is not None and view.status == "running":
         parts.append(f"{now.ranks} ranks train" + (f", {now.unknown} unknown" if now.unknown else ""))
     return Group(rule, line, Text(" · ".join(parts)))
 
 
 def _money(view: RunView) -> RenderableType:
-    lines = [f"spent {view.spent_usd:.4f} $"]
-    if view.status == "running":
-        lines[0] += f" · expected {number(view.expected_usd, 4)} $"
-    seen, saved = view.trained, view.saved_usd
-    if seen is not None and saved is not None and view.status == "running" and seen.fleet != view.initial:
-        lines[0] += (
-            f" · this fleet {'saves' if saved >= 0 else 'costs'} {abs(saved):.4f} ${'' if saved >= 0 else ' more'}"
-        )
-    cost = view.fleet_cost(seen) if seen else None
+    spent = f"spent {_usd(view.spent_usd)}"
+    if view.status == "running" and view.expected_usd is not None:
+        spent += f" · expected {_usd(view.expected_usd)} in all"
+    lines = [spent]
+    if view.move is not None and view.saved_usd is not None:
+        saved = f"{'saved' if view.saved_usd >= 0 else 'lost'} {_usd(abs(view.saved_usd))}"
+        if view.status == "running":
+            saved += " so far"
+            still = None if view.is_moving else view.still_saved_usd
+            if still is not None:
+                saved += f", {'saves' if still >= 0 else 'loses'} {_usd(abs(still))} on the rest"
+        lines.append(f"against the first fleet: {saved}")
+    cost = view.fleet_cost(view.trained) if view.trained else None
     if cost is not None:
         first = view.first_usd_per_million
-        lines.append(f"{cost:.4f} $/M tokens" + (f", on the first fleet {first:.4f}" if first is not None else ""))
+        on_first = f", on the first fleet {first:.4f}" if first is not None else ""
+        lines.append(f"workers alone: {cost:.4f} $/M tokens{on_first}")
     return Group(Rule("money", align="left", style="dim"), *(Text(line) for line in lines))
 
 
-def _move(view: RunView, move: Move, steps: int) -> RenderableType:
+def _usd(usd: float) -> str:
+    return f"{usd:,.4f} $" if usd < 100 else f"{usd:,.2f} $"
+
+
+def _move(view: RunView, move: Move, detail: Detail) -> RenderableType:
     title = f"{brief(move.source)} -> {brief(move.target)}"
+    if len(title) > TITLE_COLUMNS:
+        title = f"{short(move.source)} -> {short(move.target)}"
     path = Text()
     reached = PHASES.index(move.phase) if move.phase in PHASES else None
     for index, phase in enumerate(PHASES):
@@ -274,27 +351,31 @@ def _move(view: RunView, move: Move, steps: int) -> RenderableType:
     elif move.outcome_reason and not move.phase.is_final:
         path.append("   rolling back", style="bold red")
     grid = Table.grid(padding=(0, 1, 0, 0))
-    for at, _, note in view.steps[-steps:]:
-        grid.add_row(Text(clock(at), style="dim"), Text(note))
+    for at, _, note in view.steps[-detail.steps :]:
+        grid.add_row(Text(clock(at), style="dim"), _text(note, detail))
     return Group(
         Rule(f"move {move.move_id}" + ("" if move.phase.is_final else ", under way"), align="left", style="dim"),
-        Text(title),
+        _text(title, detail),
         path,
         grid,
     )
 
 
-def _decisions(view: RunView, most: int) -> RenderableType:
+def _text(text: str, detail: Detail) -> Text:
+    return Text(text) if detail.is_wrapped else Text(text, no_wrap=True, overflow="ellipsis")
+
+
+def _decisions(view: RunView, detail: Detail) -> RenderableType:
     rule = Rule("decisions", align="left", style="dim")
     if not view.decisions:
         return Group(rule, Text("none yet", style="dim"))
     grid = Table.grid(padding=(0, 1, 0, 0))
-    for spoken in list(view.decisions)[-most:]:
-        times = f" (x {spoken.times})" if spoken.times > 1 else ""
+    for spoken in list(view.decisions)[-detail.decisions :]:
+        times = f"(x {spoken.times}) " if spoken.times > 1 else ""
         grid.add_row(
             Text(clock(spoken.at), style="dim"),
             Text(VERBS[spoken.verdict], style=COLOURS[spoken.verdict]),
-            Text(spoken.reason + times),
+            _text(times + spoken.reason, detail),
         )
     return Group(rule, grid)
 
@@ -317,6 +398,19 @@ def brief(fleet: Fleet) -> str:
     if len(fleet.present) > 2 and len(counts) == 1:
         return f"{counts.pop()} each of {', '.join(fleet.present)}"
     return str(fleet)
+
+
+def short(fleet: Fleet) -> str:
+    """A fleet in few letters: its flavors are counted where there are more than two."""
+    present = fleet.present
+    return str(fleet) if len(present) <= 2 else f"{fleet.size} nodes of {len(present)} flavors"
+
+
+def _shortened(text: str, fleets: Iterable[Fleet]) -> str:
+    """The text with these fleets in few letters, so that what is said of them has room in a line."""
+    for fleet in fleets:
+        text = text.replace(str(fleet), short(fleet)) if fleet.present else text
+    return text
 
 
 def number(value: float | None, digits: int) -> str:

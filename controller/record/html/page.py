@@ -15,11 +15,11 @@ from markupsafe import Markup
 from controller.domain import Fleet, Move, MovePhase
 from controller.record.alternatives import FIRST
 from controller.record.html.decisions import FLAVOR_COLUMNS, FLEET_COLUMNS, pack
-from controller.record.html.plots import PER_TOKENS, all_plots, short
+from controller.record.html.plots import PER_TOKENS, all_plots
 from controller.record.html.run import Run, read_run
 from controller.record.html.series import compute_spreads, step_times
 from controller.record.journal import Journal
-from controller.record.view import brief
+from controller.record.view import brief, short
 
 FILE_NAME = "report.html"
 MOST_STEPS = 30

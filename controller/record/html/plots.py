@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from controller.domain import Fleet
 from controller.record.html import series
 from controller.record.html.run import Run
 from controller.record.html.svg import STAND_INS, STYLE, colour, to_svg
+from controller.record.view import short
 
 PER_TOKENS = 1000
 FEW_MOVES = 12
@@ -274,12 +274,6 @@ def _name_fleets(axes: Axes, measured: Sequence[series.StepTime], size: Size) ->
             color=STAND_INS["ink-2"],
         )
         name.set_in_layout(False)
-
-
-def short(fleet: Fleet) -> str:
-    """A fleet in few letters."""
-    present = fleet.present
-    return str(fleet) if len(present) <= 2 else f"{fleet.size} nodes of {len(present)} flavors"
 
 
 def _colours(run: Run) -> dict[str, str]:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from controller.domain import Fleet, MovePhase, Verdict
+from controller.domain import FlavorEstimate, Fleet, MovePhase, Verdict
 from controller.record.journal import Journal
-from controller.record.view import Drawing, RunView, brief, render, span
+from controller.record.live import shown
+from controller.record.report import make_report
+from controller.record.view import MOST_COLUMNS, Drawing, RunView, brief, render, span
 from controller.record.watch import Watcher, line_of
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
 
+ERASE_LINE = "\x1b[2K"
 
-def drawn(view: RunView, height: int = 60, now: float = BEGAN + 600) -> str:
-    console = Console(width=80, height=height, file=io.StringIO(), record=True, force_terminal=True)
+
+def drawn(view: RunView, height: int = 60, now: float = BEGAN + 600, width: int = 80) -> str:
+    console = Console(width=width, height=height, file=io.StringIO(), record=True, force_terminal=True)
     console.print(Drawing(view, lambda: now))
     return console.export_text()
 
@@ -53,8 +59,76 @@ def test_after_the_move_it_says_what_the_fleet_saves(tmp_path: Path) -> None:
     run.move(Fleet({"c5.large": 6}))
     run.train(5)
     text = drawn(watched(run.journal))
-    assert "this fleet saves 0." in text
+    assert re.search(r"against the first fleet: (saved|lost) 0\.\d{4} \$ so far, saves 0\.\d{4} \$ on the rest", text)
     assert "on the first fleet 0.02" in text
+
+
+def test_at_the_end_it_says_what_was_saved_as_the_report_does(tmp_path: Path) -> None:
+    journal = synthetic.moved_run(tmp_path)
+    alternatives = make_report(journal, PRICES, BEGAN + 2000)["alternatives"]
+    first = next(fleet for fleet in alternatives["fleets"] if fleet["name"] == "first fleet")
+    view = watched(journal)
+    assert view.saved_usd == pytest.approx(first["usd"] - alternatives["training_usd"], rel=0.05)
+    assert f"against the first fleet: saved {view.saved_usd:.4f} $\n" in drawn(view).replace(" \n", "\n")
+
+
+def test_a_run_that_moved_nothing_says_nothing_of_savings(tmp_path: Path) -> None:
+    assert "against the first fleet" not in drawn(watched(synthetic.moveless_run(tmp_path)))
+
+
+def many_flavors(runs: Path) -> Journal:
+    """Forty flavors, of which two train, and long words."""
+    flavors = [f"m{n}.24xlarge" for n in range(40)]
+    run = SyntheticRun(runs, initial=Fleet({"c5.large": 3, "c5.xlarge": 3}))
+    run.boot()
+    observation = run.observe()
+    estimates = tuple(FlavorEstimate(flavor, 1.0, None, None, None, None, None, 0) for flavor in flavors)
+    decision = run.decision(observation, Verdict.REFUSE, run.fleet, "not one of them is known well enough " * 8)
+    run.move(Fleet({"c5.large": 6}), reason="because " * 60, until=MovePhase.GROWING)
+    run.journal.add_decision(replace(decision, flavors=(*decision.flavors, *estimates)))
+    for _ in range(12):
+        run.note("something was noted, in many words, " * 5)
+    return run.journal
+
+
+@pytest.mark.parametrize("size", [(80, 24), (80, 40), (200, 60), (120, 30), (100, 20)])
+def test_forty_flavors_and_long_reasons_fit_too(size: tuple[int, int], tmp_path: Path) -> None:
+    width, height = size
+    lines = drawn(watched(many_flavors(tmp_path)), height, width=width).rstrip("\n").splitlines()
+    assert len(lines) < height
+    assert max(map(len, lines)) <= min(width, MOST_COLUMNS)
+    assert any(line.startswith("c5.large") for line in lines)
+    assert any(re.match(r"and \d+ more", line) for line in lines)
+    assert any("decisions" in line for line in lines)
+
+
+@pytest.mark.parametrize("height", [24, 12, 5])
+def test_a_terminal_with_too_few_lines_is_never_scrolled(height: int, tmp_path: Path) -> None:
+    stream = io.StringIO()
+    console = Console(width=80, height=height, file=stream, force_terminal=True)
+    with shown(watched(many_flavors(tmp_path)), console, lambda: BEGAN + 600):
+        drawn_once = stream.getvalue()
+    assert 1 < drawn_once.count("\n") + 1 <= height
+
+
+def test_what_is_printed_meanwhile_goes_above_the_view_in_whole_lines(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    console = Console(width=80, height=24, file=stream, force_terminal=True)
+    with shown(watched(synthetic.running_run(tmp_path)), console, lambda: BEGAN + 600):
+        before = len(stream.getvalue())
+        print("a warning of a library")
+        told = stream.getvalue()[before:]
+    warning = told.index("a warning of a library\n")
+    assert ERASE_LINE in told[:warning], "the view that stood there is taken away first"
+    assert "Centavo" in told[warning:], "and drawn anew beneath"
+
+
+def test_a_fleet_of_many_flavors_is_counted_in_what_is_said_of_it(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    run.boot()
+    run.decide(Fleet({"c5.large": 6}), f"6 x c5.large costs 51 % less than {run.fleet}: saves $0.02")
+    text = " ".join(drawn(watched(run.journal)).split())
+    assert "6 x c5.large costs 51 % less than 6 nodes of 6 flavors: saves $0.02" in text
 
 
 @pytest.mark.parametrize("make", [synthetic.moved_run, synthetic.failed_run, synthetic.interrupted_run,
