@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sqlite3
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,11 +36,16 @@ from controller.record.watch import Watcher, line_of
 from controller.times import iso
 
 Add = Callable[..., argparse.ArgumentParser]
+Command = Callable[[Workshop, argparse.Namespace], int]
 LOOK_EVERY_S = 1.0
 
 
-def add_looking(add: Add) -> None:
-    """These commands; `add` makes a command."""
+def add_looking(add_command: Add) -> None:
+    """These commands; `add_command` makes a command."""
+
+    def add(name: str, command: Command, purpose: str) -> argparse.ArgumentParser:
+        return add_command(name, partial(_reading, command), purpose)
+
     for name, function, purpose in (
         ("status", status, "the fleet, the training and the costs at a glance"),
         ("facts", facts, "what every node says of itself"),
@@ -54,6 +61,17 @@ def add_looking(add: Add) -> None:
     parser = add("watch", watch, "the live view of a run that goes on elsewhere, or how an ended one stood")
     parser.add_argument("run", nargs="?", help="a run's folder under runs/ (default: the latest)")
     parser.add_argument("--once", action="store_true", help="show it once, and end")
+
+
+def _reading(command: Command, workshop: Workshop, options: argparse.Namespace) -> int:
+    """Runs a command. Raises JournalError where a journal turns out to be damaged while it is read."""
+    try:
+        return command(workshop, options)
+    except sqlite3.DatabaseError as error:
+        raise JournalError(
+            f"A journal under {workshop.environment.runs_directory} can't be read: {error}.",
+            "Where a run was copied, copy its folder again, while nothing writes to it; else move that folder away.",
+        ) from error
 
 
 def status(workshop: Workshop, options: argparse.Namespace) -> int:
@@ -222,7 +240,8 @@ def _latest(workshop: Workshop) -> Journal:
 
 
 def _run(workshop: Workshop, name: str) -> Journal:
-    directory = workshop.environment.runs_directory / name
+    """The run of that name; a shell's completion makes `runs/NAME/` of it."""
+    directory = workshop.environment.runs_directory / Path(name).name
     if not (directory / JOURNAL_NAME).is_file():
         raise JournalError(
             f"There is no run {name!r} under {workshop.environment.runs_directory}.", "`ls runs` lists them."

@@ -6,6 +6,7 @@ Every write is a transaction of its own, so that a controller killed at any poin
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -303,9 +304,11 @@ class Journal:
 
 
 def create_journal(directory: Path, info: RunInfo) -> Journal:
-    """A new run's journal in a new folder."""
+    """A new run's journal in a new folder. A process killed meanwhile leaves a folder without a journal, and no torn
+    one: the file gets its name when all is in it."""
     directory.mkdir(parents=True)
-    with closing(sqlite3.connect(directory / FILE_NAME)) as database, database:
+    part = directory / f"{FILE_NAME}.new"
+    with closing(sqlite3.connect(part)) as database, database:
         database.executescript("PRAGMA journal_mode=WAL;" + SCHEMA + f"PRAGMA user_version = {SCHEMA_VERSION};")
         database.executemany(
             "INSERT INTO run VALUES (?, ?)",
@@ -319,6 +322,7 @@ def create_journal(directory: Path, info: RunInfo) -> Journal:
                 ("status", "running"),
             ],
         )
+    os.replace(part, directory / FILE_NAME)
     return Journal(directory)
 
 

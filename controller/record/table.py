@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from controller.domain import Fleet, Observation
 from controller.times import parse_time
@@ -111,31 +112,36 @@ def _lateness(late_s: float) -> str:
     return f"missed by {late_s:,.0f} s" if late_s > 0 else f"{-late_s:,.0f} s to spare"
 
 
-def facts_table(observation: Observation) -> Table:
-    """One line per node: what its fact says, or why nothing is known of it."""
-    table = Table(title=f"Iteration facts: {observation.fleet}", title_justify="left")
+def facts_table(observation: Observation) -> RenderableType:
+    """One line per node, 80 columns wide: what its fact says, or that nothing is known of it; beneath, why."""
+    table = Table(box=None, padding=(0, 1, 0, 0), title=f"Iteration facts: {observation.fleet}", title_justify="left")
     for name in ("instance", "flavor", "state"):
-        table.add_column(name, no_wrap=name != "state")
-    for name in ("rank", "step", "iteration, s", "compute, s", "tokens/step", "window, steps", "age, s"):
-        table.add_column(name, justify="right")
+        table.add_column(name, no_wrap=True)
+    for name in ("rank", "step", "step\nms", "compute\nms", "tokens\na step", "age\ns"):
+        table.add_column(name, justify="right", no_wrap=True)
+    reasons: list[str] = []
     for fact in sorted(observation.facts, key=lambda fact: (fact.rank is None, fact.rank or 0)):
-        rank = "-" if fact.rank is None else f"{fact.rank} of {fact.world_size}"
-        state = fact.state.value + (f": {fact.reason}" if fact.reason else "")
         table.add_row(
             fact.instance_id,
             fact.flavor,
-            state,
-            rank,
+            fact.state.value,
+            "-" if fact.rank is None else f"{fact.rank}/{fact.world_size}",
             str(fact.step),
-            _number(fact.iteration_time_s, 3),
-            _number(fact.compute_time_s, 3),
-            _number(fact.tokens, 0),
-            str(fact.window),
-            _number(max(0.0, observation.at - fact.updated_at), 0),
+            _ms(fact.iteration_time_s),
+            _ms(fact.compute_time_s),
+            "-" if fact.tokens is None else f"{fact.tokens:,.0f}",
+            f"{max(0.0, observation.at - fact.updated_at):.0f}",
         )
+        if fact.reason:
+            reasons.append(f"{fact.instance_id}: {fact.reason}")
     for node in observation.unknown:
-        table.add_row(node.instance_id, node.flavor, f"unknown: {node.reason}", *["-"] * 7)
-    return table
+        table.add_row(node.instance_id, node.flavor, "unknown", *["-"] * 6)
+        reasons.append(f"{node.instance_id}: {node.reason}")
+    return Group(table, *(Text(reason) for reason in reasons))
+
+
+def _ms(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{1e3 * seconds:,.0f}"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -293,7 +293,7 @@ def _training(view: RunView) -> RenderableType:
             finished_style="green",
         ),
         f"step {seen.step:,} of {seen.total_steps:,}" if seen.total_steps else f"step {seen.step:,}",
-        f"{span(view.remaining_s)} to go" if view.remaining_s is not None and view.status == "running" else "",
+        f"· {span(view.remaining_s)} to go" if view.remaining_s is not None and view.status == "running" else "",
     )
     parts = [
         f"loss {number(seen.loss, 3)}",
@@ -354,7 +354,7 @@ def _move(view: RunView, move: Move, detail: Detail) -> RenderableType:
     for at, _, note in view.steps[-detail.steps :]:
         grid.add_row(Text(clock(at), style="dim"), _text(note, detail))
     return Group(
-        Rule(f"move {move.move_id}" + ("" if move.phase.is_final else ", under way"), align="left", style="dim"),
+        Rule(Text(f"move {move.move_id}" + ("" if move.phase.is_final else ", under way")), align="left", style="dim"),
         _text(title, detail),
         path,
         grid,

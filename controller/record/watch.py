@@ -56,7 +56,7 @@ def line_of(view: RunView) -> str:
     parts = [clock(seen.at), f"run {view.run}", view.status, str(seen.fleet)]
     if seen.step is not None:
         parts += [
-            f"step {seen.step} of {seen.total_steps}",
+            f"step {seen.step}" + (f" of {seen.total_steps}" if seen.total_steps else ""),
             f"loss {number(seen.loss, 3)}",
             f"{number(seen.tokens_per_s, 0)} tokens/s",
             f"{span(view.remaining_s)} to go",

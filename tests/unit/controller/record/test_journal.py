@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,20 @@ def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(JournalError, match="has schema 99"):
         Journal(tmp_path)
+
+
+def test_a_process_killed_while_a_run_begins_leaves_no_torn_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = partial(start_run, tmp_path, environment="test", policy="p", initial=Fleet({"c5.large": 1}), now=NOW)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("controller.record.journal.os.replace", killed)
+        begin()
+    assert unfinished_run(tmp_path, "test") is None
+    assert latest_run(tmp_path) is None
+    assert begin().info().initial == Fleet({"c5.large": 1})
+    assert unfinished_run(tmp_path, "test") is not None
