@@ -7,7 +7,8 @@ unknown is absent or NaN, never zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Info, start_http_server
 
@@ -17,6 +18,8 @@ from controller.record.journal import RunInfo
 from controller.record.summary import summarise
 
 LOOPBACK = "127.0.0.1"
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {"minimum": min, "median": median, "maximum": max}
+"""Told by a label of its own: `quantile` is kept for summaries."""
 
 
 class MetricsReporter:
@@ -44,7 +47,7 @@ class MetricsReporter:
         )
         self._cost = self._gauge("flavor_cost_usd_per_million_tokens", "A node's price over its speed", flavor)
         self._compute = self._gauge(
-            "flavor_compute_time_seconds", "Compute time of a step, by quantile over the ranks", ["flavor", "quantile"]
+            "flavor_compute_time_seconds", "Compute time of a step, over the flavor's ranks", ["flavor", "statistic"]
         )
 
     def _make_training(self) -> None:
@@ -103,13 +106,13 @@ class MetricsReporter:
             self._nodes.labels(flavor).set(count)
         self._compute.clear()
         for flavor, times in seen.flavors.items():
-            ordered = sorted(times.compute_time_s)
-            for quantile in (0.0, 0.5, 1.0):
-                self._compute.labels(flavor, f"{quantile:g}").set(ordered[round(quantile * (len(ordered) - 1))])
+            for statistic, of in STATISTICS.items():
+                self._compute.labels(flavor, statistic).set(of(times.compute_time_s))
 
     def decided(self, decision: Decision) -> None:
         self._decisions.labels(decision.verdict.value).inc()
         self._saving.set(_or_nan(decision.saving_usd))
+        self._target.clear()
         for flavor in {*decision.current, *decision.target}:
             self._target.labels(flavor).set(decision.target.count(flavor))
         for estimate in decision.flavors:

@@ -6,11 +6,15 @@ import json
 import math
 import re
 import urllib.request
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import generate_latest
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.openmetrics.exposition import generate_latest as openmetrics_text
 from prometheus_client.parser import text_string_to_metric_families
 
 from controller.domain import Fleet, Move, MovePhase, Observation, Verdict
@@ -84,11 +88,47 @@ def test_a_move_is_in_one_phase_and_counted_when_it_ends(run: SyntheticRun, metr
     assert found["centavo_moves_total", "rolled_back"] == 0
 
 
-def test_names_and_units_follow_the_conventions(metrics: MetricsReporter) -> None:
-    for family in metrics.registry.collect():
-        assert re.fullmatch(r"centavo_[a-z][a-z0-9_]*", family.name)
-        assert not re.search(r"_(ms|milliseconds|minutes|hours|kb|percent)$", family.name), family.name
-        assert family.documentation
+def test_a_flavor_that_is_no_target_any_more_is_shown_no_more(run: SyntheticRun, metrics: MetricsReporter) -> None:
+    stay = run.decision(run.observe(), Verdict.STAY, run.fleet, "not cheaper after all")
+    metrics.decided(replace(stay, verdict=Verdict.MOVE, target=Fleet({"m5.large": 6})))
+    assert samples(metrics)["centavo_fleet_target_nodes", "m5.large"] == 6
+    metrics.decided(stay)
+    assert ("centavo_fleet_target_nodes", "m5.large") not in samples(metrics)
+
+
+@pytest.fixture
+def told(run: SyntheticRun, metrics: MetricsReporter) -> MetricsReporter:
+    """Metrics that have been told of everything there is, so that every series is there."""
+    observation = run.observe()
+    metrics.observed(observation, None, 0.25)
+    metrics.decided(run.decision(observation, Verdict.MOVE, Fleet({"c5.large": 6}), "cheaper"))
+    metrics.moved(run.now, Move(1, run.now, run.initial, Fleet({"c5.large": 6}), "cheaper", MovePhase.DONE), "a step")
+    return metrics
+
+
+def test_the_exposition_passes_the_rules_that_promtool_checks(told: MetricsReporter) -> None:
+    """As promlint has them (github.com/prometheus/client_golang, prometheus/testutil/promlint/validations)."""
+    families = list(text_string_to_metric_families(generate_latest(told.registry).decode()))
+    assert len(families) > 25
+    for family in families:
+        name, parts = family.name, family.name.split("_")
+        labels = {label for sample in family.samples for label in sample.labels}
+        assert re.fullmatch(r"centavo(_[a-z0-9]+)+", name), "snake case, no colons, a prefix of its own"
+        assert family.documentation, name
+        assert all(sample.name.endswith("_total") == (family.type == "counter") for sample in family.samples
+                   if not sample.name.endswith("_created")), name  # fmt: skip
+        assert not labels & {"le", "quantile"}, name
+        assert not set(parts) & {"gauge", "counter", "summary", "histogram"}, name
+        assert not set(parts) & {"s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "m", "h", "d"}, name
+        assert not set(parts) & {"milliseconds", "minutes", "hours", "days", "kilobytes", "megabytes", "percent"}, name
+
+
+def test_it_is_openmetrics_too(told: MetricsReporter) -> None:
+    families = {family.name: family for family in openmetrics.text_string_to_metric_families(
+        openmetrics_text(told.registry).decode())}  # fmt: skip
+    assert families["centavo_decisions"].type == "counter"
+    assert families["centavo_run"].type == "info"
+    assert families["centavo_training_loss"].type == "gauge"
 
 
 def test_they_are_served_on_loopback(run: SyntheticRun, metrics: MetricsReporter) -> None:
@@ -111,12 +151,62 @@ def test_an_address_that_is_taken_or_wrong_is_told(metrics: MetricsReporter) -> 
         serve(metrics, port)
 
 
-def test_the_dashboard_asks_only_for_metrics_that_there_are(metrics: MetricsReporter) -> None:
-    dashboard = json.loads(files("controller.record").joinpath("grafana.json").read_text())
-    text = json.dumps([panel["targets"] for panel in dashboard["panels"]]) + json.dumps(dashboard["annotations"])
-    asked = set(re.findall(r"centavo_\w+", text))
-    offered = {family.name + ("_total" if family.type == "counter" else "") for family in metrics.registry.collect()}
-    assert asked <= offered
+@pytest.fixture(scope="module")
+def dashboard() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(files("controller.record").joinpath("grafana.json").read_text())
+    return document
+
+
+def expressions(dashboard: dict[str, Any]) -> list[str]:
+    """Every query of the dashboard: of its panels, annotations and variables."""
+    return [
+        *(target["expr"] for panel in dashboard["panels"] for target in panel["targets"]),
+        *(annotation["expr"] for annotation in dashboard["annotations"]["list"]),
+        *(variable["query"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"),
+    ]
+
+
+def test_the_dashboard_asks_only_for_series_that_there_are(told: MetricsReporter, dashboard: dict[str, Any]) -> None:
+    offered: dict[str, list[dict[str, str]]] = {}
+    for family in text_string_to_metric_families(generate_latest(told.registry).decode()):
+        for sample in family.samples:
+            offered.setdefault(sample.name, []).append(sample.labels)
+    asked = set()
+    for expression in expressions(dashboard):
+        for name, selector in re.findall(r"(centavo_\w+)(?:{(.*?)})?", expression):
+            asked.add(name)
+            wanted = dict(re.findall(r'(\w+)="(.*?)"', selector or ""))
+            assert any(wanted.items() <= labels.items() for labels in offered[name]), (name, wanted)
     assert len(asked) > 15
-    ids = [panel["id"] for panel in dashboard["panels"]]
-    assert len(ids) == len(set(ids))
+
+
+def test_the_dashboard_can_be_imported_anywhere(dashboard: dict[str, Any]) -> None:
+    """What Grafana asks of a dashboard's JSON: https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/"""
+    assert dashboard["schemaVersion"] >= 36, "data sources are told by type and uid from 36 on"
+    assert "id" not in dashboard, "an id belongs to one Grafana"
+    assert {"name": "datasource", "type": "datasource", "query": "prometheus"}.items() <= dashboard["templating"][
+        "list"][0].items()  # fmt: skip
+    source = {"type": "prometheus", "uid": "${datasource}"}
+    panels = dashboard["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert {panel["type"] for panel in panels} <= {"stat", "timeseries"}
+    for panel in panels:
+        assert panel["title"]
+        assert panel["datasource"] == source
+        assert panel["fieldConfig"]["defaults"]["unit"]
+        letters = [target["refId"] for target in panel["targets"]]
+        assert len(set(letters)) == len(letters) > 0
+        assert all(target["datasource"] == source for target in panel["targets"])
+    for expression in expressions(dashboard):
+        for opening, closing in ("()", "{}", "[]"):
+            assert expression.count(opening) == expression.count(closing), expression
+
+
+def test_no_panel_lies_over_another(dashboard: dict[str, Any]) -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in dashboard["panels"]:
+        x, y, w, h = (panel["gridPos"][key] for key in "xywh")
+        cells = {(column, row) for column in range(x, x + w) for row in range(y, y + h)}
+        assert x >= 0 and x + w <= 24, "Grafana's grid has 24 columns"
+        assert not cells & taken, panel["title"]
+        taken |= cells
