@@ -20,6 +20,7 @@ from gluonnlp.model.translation import NMTModel
 from mxnet import autograd, gluon
 
 from trainer import kernels
+from trainer.allocation import reuse_memory
 from trainer.fused import NO_DROPOUT, FusedTransformer
 from trainer.reference import ReferenceTransformer
 
@@ -203,6 +204,7 @@ def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -
 
     Raises ModelError for impossible sizes or a precision that ``device`` (the CPU, when not given) cannot compute in.
     """
+    reuse_memory()
     device = device or mx.cpu()
     settings.architecture()
     _check_precision(settings.precision, device)

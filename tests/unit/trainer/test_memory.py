@@ -25,6 +25,7 @@ def test_more_of_anything_needs_more() -> None:
     assert base.per_token > tiny.per_token
     assert estimate(PRESETS["tiny"], 8000, 60).per_token > tiny.per_token
     assert tiny.total(4096) > tiny.total(1024)
+    assert estimate(PRESETS["tiny"], 800, 60, "bfloat16").per_token > tiny.per_token
 
 
 def test_a_shortage_tells_both_numbers() -> None:
