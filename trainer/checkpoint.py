@@ -27,6 +27,11 @@ MAGIC = b"centavo checkpoint 1\n"
 PREFIX = "checkpoints/step-"
 
 
+def name_of(step: int) -> str:
+    """The name, in a storage, of the checkpoint of ``step``; names sort as their steps do."""
+    return f"{PREFIX}{step:09d}"
+
+
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used; says why."""
 
@@ -74,7 +79,7 @@ def decode(blob: bytes, origin: Origin) -> Checkpoint:
     if header["vocabulary"] != origin.vocabulary:
         raise CheckpointError("it was made with another vocabulary")
     if header["fingerprint"] != origin.fingerprint:
-        raise CheckpointError("it was made with other settings (seed, corpus, vocabulary, model, batch or optimizer)")
+        raise CheckpointError("it was made with other settings (seed, corpus, vocabulary, model or batch)")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return Checkpoint(header["step"], dict(arrays.items()), header["progress"])
 
@@ -86,7 +91,6 @@ class Checkpoints:
         self._storage, self._origin, self._keep = storage, origin, keep
         self._pending: queue.Queue[Checkpoint | None] = queue.Queue(maxsize=1)
         self._thread: threading.Thread | None = None
-        self.last_saved: str | None = None
 
     def save_in_background(self, checkpoint: Checkpoint) -> bool:
         """Hand a checkpoint to the writing thread. False, and nothing is done, while two others are still waiting."""
@@ -108,30 +112,47 @@ class Checkpoints:
             self._thread = None
 
     def save(self, checkpoint: Checkpoint) -> str:
-        """Write a checkpoint now, remove those beyond the last ``keep``, and return its name. Raises StorageError."""
-        name = f"{PREFIX}{checkpoint.step:09d}"
+        """Write a checkpoint now, remove those beyond the last ``keep``, and return its name. Raises StorageError.
+
+        Those of later steps are removed too: they are of a training that this one does not continue, and would be
+        taken for its newest.
+        """
+        name = name_of(checkpoint.step)
         self._storage.put(name, encode(checkpoint, self._origin))
-        self.last_saved = f"{self._storage.location}/{name}"
+        self.discard_from(checkpoint.step + 1)
         for old in self._storage.names(PREFIX)[: -self._keep]:
             self._storage.delete(old)
         return name
+
+    def discard_from(self, step: int) -> None:
+        """Remove the checkpoints of ``step`` and later."""
+        for name in self._storage.names(PREFIX):
+            if name >= name_of(step):
+                log.warning("checkpoint %s/%s is removed: nothing goes on from it", self._storage.location, name)
+                self._storage.delete(name)
 
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint that can be used, None when there is none; refused ones are logged with the reason."""
         return next(iter(self.newest(1)), None)
 
-    def newest(self, count: int) -> list[Checkpoint]:
-        """Up to ``count`` usable checkpoints, the newest first."""
+    def latest_before(self, step: int) -> str | None:
+        """Where the newest usable checkpoint of a step before ``step`` is, None when there is none."""
+        found = self.newest(1, step)
+        return f"{self._storage.location}/{name_of(found[0].step)}" if found else None
+
+    def newest(self, count: int, before_step: int | None = None) -> list[Checkpoint]:
+        """Up to ``count`` usable checkpoints, of steps before ``before_step`` where one is given, the newest first."""
         found: list[Checkpoint] = []
         for name in reversed(self._storage.names(PREFIX)):
             if len(found) == count:
                 break
+            if before_step is not None and name >= name_of(before_step):
+                continue
             blob = self._storage.get(name)
             if blob is None:
                 continue
             try:
                 found.append(decode(blob, self._origin))
-                self.last_saved = self.last_saved or f"{self._storage.location}/{name}"
             except CheckpointError as error:
                 log.warning("checkpoint %s/%s is refused: %s", self._storage.location, name, error)
         return found

@@ -115,6 +115,7 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
+    from trainer.elastic import World
     from trainer.finish import fetch_results
     from trainer.link import NoLink
     from trainer.rank import EXIT_FAILED, Rank, exit_at_once
@@ -123,7 +124,7 @@ def _train(options: argparse.Namespace) -> int:
 
     settings = read(options.config, options.overrides)
     rank = Rank.of(settings, options.fact_path)
-    training = rank.prepare(NoLink(), resume=options.resume)
+    training = rank.prepare(NoLink(), resume=options.resume, is_elastic=World().is_elastic)
     if training is None:
         return EXIT_FAILED
     rank.orders.stop_on_signals()

@@ -80,6 +80,11 @@ def drain_engine() -> None:
             continue
 
 
+def has_nccl() -> bool:
+    """Whether this Horovod was built with NCCL."""
+    return bool(hvd.nccl_built())
+
+
 class Rendezvous:
     """The launcher's HTTP server, as one rank speaks to it."""
 
@@ -284,7 +289,8 @@ def _groups(arrays: list[Any], limit: int) -> list[list[Any]]:
 def sum_gradients(gradients: list[Any], compression: str, piece_mb: int) -> None:
     """Replace every float32 gradient by its sum over the ranks.
 
-    They travel together, in pieces of ``piece_mb``: one negotiation a step instead of one for each gradient.
+    They travel together, in pieces of ``piece_mb``: one negotiation a step instead of one for each gradient. With 0,
+    each travels by itself.
     """
     if _is_alone():
         return

@@ -27,6 +27,7 @@ from horovod.runner.elastic.settings import ElasticSettings
 from horovod.runner.gloo_run import launch_gloo_elastic
 from horovod.runner.http.http_server import RendezvousHTTPServer, RendezvousServer
 
+from trainer.elastic import has_nccl
 from trainer.finish import fetch_results
 from trainer.nodes import Node, Nodes, Phase
 from trainer.settings import Settings
@@ -209,7 +210,9 @@ class Launcher:
         self._stopped_by = signal.Signals(number).name
 
     def _attempt_until_done(self) -> tuple[str, str | None]:
-        reason: str | None = None
+        reason = self._settings.horovod.refusal(is_elastic=True, has_nccl=has_nccl())
+        if reason is not None:
+            return "failed", reason
         for attempt in range(1, self._options.attempts + 1):
             status, reason = self._attempt()
             if status in ("finished", "stopped", "failed") or self._stopped_by is not None:
@@ -287,7 +290,7 @@ class Launcher:
         if node is None or node.phase is not Phase.READY:
             log.warning("%s is not ready after all", slot.hostname)
             return 1, time.time()
-        node.activate(environment_of(command) | self._settings.horovod.environment(is_elastic=True))
+        node.activate(environment_of(command))
         told_at: float | None = None
         while (code := node.wait(0.1)) is None:
             if told_at is None and any(event.is_set() for event in events):

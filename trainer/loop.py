@@ -258,9 +258,9 @@ class Training:
             loss_sum, tokens = self._compute(parts)
         gradients = self._adam.gradients()
         horovod = self._settings.horovod
-        sum_gradients(gradients, horovod.compression, horovod.fusion_threshold_mb)
+        sum_gradients(gradients, horovod.compression, horovod.piece_mb)
         result = self._exchange(world, loss_sum, tokens, brake.compute_time_s)
-        self._check_loss(result.loss_sum / result.tokens)
+        self._check_loss(world, result.loss_sum / result.tokens)
         scale = 1.0 / result.tokens
         clip = self._settings.optimizer.clip_norm
         if clip is not None:
@@ -308,14 +308,21 @@ class Training:
             compute_time_s_by_rank=total[4 + size :].tolist(),
         )
 
-    def _check_loss(self, loss: float) -> None:
+    def _check_loss(self, world: World, loss: float) -> None:
+        """Raises TrainingFailedError when the loss is no number, which names the last checkpoint that is good.
+
+        A checkpoint of the very parameters that gave such a loss is not: going on from it would end here again.
+        """
         if math.isfinite(loss):
             return
+        step = self.state.progress.step
         self._checkpoints.finish()
-        kept = self._checkpoints.last_saved or getattr(self._checkpoints.latest(), "step", None)
-        advice = f"go on from {kept}" if kept is not None else "there is no checkpoint yet: start again"
+        if world.rank == 0:
+            self._checkpoints.discard_from(step)
+        good = self._checkpoints.latest_before(step)
+        advice = "start again" if good is None else f"go on (--resume) from the last good checkpoint, {good}"
         raise TrainingFailedError(
-            f"the loss became {loss} at step {self.state.progress.step + 1}: "
+            f"the loss became {loss} at step {step + 1}: "
             f"lower optimizer.learning_rate ({self._settings.optimizer.learning_rate}) or set clip_norm, and {advice}"
         )
 
@@ -393,7 +400,8 @@ class Training:
 
     def _check_memory(self, longest: int) -> float | None:
         """The largest share of the global batch that fits. Raises NodeTooSmallError when not even a sentence does."""
-        requirement = memory.estimate(self._settings.model.architecture(), len(self.vocabulary), longest)
+        model = self._settings.model
+        requirement = memory.estimate(model.architecture(), len(self.vocabulary), longest, model.precision)
         available = memory.available_bytes(memory.resident_bytes())
         tokens = self._settings.batch.tokens
         reason = memory.shortage(requirement.total(min(tokens, 4 * longest)), available)

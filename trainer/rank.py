@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from trainer.brake import emulated_speed
-from trainer.elastic import LauncherLostError, RemovedFromJobError, World, WorldLostError
+from trainer.elastic import LauncherLostError, RemovedFromJobError, World, WorldLostError, has_nccl
 from trainer.facts import FactWriter, State
 from trainer.finish import finish
 from trainer.interruption import watch
@@ -19,6 +19,7 @@ from trainer.loop import NodeTooSmallError, Training, TrainingFailedError, Train
 from trainer.metadata import Metadata
 from trainer.orders import Orders
 from trainer.settings import Settings
+from trainer.storage import StorageError
 
 log = logging.getLogger(__name__)
 
@@ -64,8 +65,12 @@ class Rank:
         orders.on_deadline(lambda reason: facts.announce(State.INTERRUPTED, reason))
         return cls(settings, facts, orders, speed)
 
-    def prepare(self, link: Link, resume: bool = True) -> Training | None:
+    def prepare(self, link: Link, resume: bool = True, is_elastic: bool = False) -> Training | None:
         """The training, warmed up; None when it cannot begin here, which fact and log then say."""
+        refusal = self.settings.horovod.refusal(is_elastic, has_nccl())
+        if refusal is not None:
+            self._fail(refusal)
+            return None
         try:
             training = Training(self.settings, self.facts, self.orders, link, self.speed, resume)
             training.warm_up()
@@ -75,7 +80,7 @@ class Rank:
         except MemoryError as error:
             self._fail(f"out of memory while preparing: {error}")
             return None
-        except (ValueError, TrainingFailedError) as error:
+        except (ValueError, StorageError, TrainingFailedError) as error:
             self._fail(str(error))
             return None
         return training
@@ -106,8 +111,8 @@ class Rank:
             return EXIT_FAILED
         self.facts.announce(State.FINISHED)
         if world.rank == 0:
-            summary = {key: scores[key] for key in ("steps", "tokens", "bleu", "exact_match", "replicas_identical")}
-            log.info("finished: %s", ", ".join(f"{key} {value}" for key, value in summary.items()))
+            shown = ("steps", "tokens", "bleu", "signature", "exact_match", "replicas_identical")
+            log.info("finished: %s", ", ".join(f"{key} {scores[key]}" for key in shown))
         link.send("finished", rank=world.rank)
         world.leave()
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from trainer.strict import SettingsError, build
 from trainer.vocabulary import VocabularySettings
 
 __all__ = ["Settings", "SettingsError", "described", "fingerprint", "read", "settings_from"]
+
+
+DEFAULT_PIECE_MB = 64
 
 
 def _require(condition: bool, message: str) -> None:
@@ -92,16 +96,19 @@ class StopSettings:
 
 @dataclass(frozen=True)
 class HorovodSettings:
-    """Horovod's own options; None leaves its default.
+    """Horovod's own options; null leaves its default.
 
-    ``fusion_threshold_mb``: tensor fusion, the gradients travel in pieces of this size. ``cycle_time_ms``: how often
-    ranks ask each other what is ready; every millisecond by default, which costs a tenth of a core where ranks share a
-    machine. ``autotune`` searches both and writes ``autotune_log`` on rank 0's node. ``timeline``: a trace file on rank
-    0's node. ``compression``: gradients are exchanged as float16. ``hierarchical_allreduce``: first within a node, then
-    between nodes. ``gloo_timeout_s``: how long a rank that has gone silent is waited for.
+    ``fusion_threshold_mb``: tensor fusion, the gradients travel in pieces of this size (MiB; 64 by default).
+    ``cycle_time_ms``: how often ranks ask each other what is ready; every millisecond by default, which costs a tenth
+    of a core where ranks share a machine. ``autotune``: let Horovod search both during the first steps (some hundreds),
+    and write what it tries to the file ``autotune_log`` on rank 0's node; under horovodrun only, not in an elastic
+    training. ``timeline``: a trace file on rank 0's node, for chrome://tracing; each world of an elastic training
+    begins it anew. ``compression``: fp16 exchanges gradients as float16. ``hierarchical_allreduce``: first within a
+    node, then between nodes; needs a Horovod with NCCL. ``gloo_timeout_s``: seconds to wait for a rank that has gone
+    silent. ``log_level``: of Horovod's own log: TRACE, DEBUG, INFO, WARNING, ERROR or FATAL.
     """
 
-    fusion_threshold_mb: int = 64
+    fusion_threshold_mb: int | None = None
     cycle_time_ms: float | None = None
     autotune: bool = False
     autotune_log: str | None = None
@@ -109,20 +116,55 @@ class HorovodSettings:
     compression: Literal["none", "fp16"] = "none"
     hierarchical_allreduce: bool = False
     gloo_timeout_s: int = 5
-    log_level: str = "ERROR"
+    log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "FATAL"] = "ERROR"
+
+    def __post_init__(self) -> None:
+        fixed = [name for name in ("fusion_threshold_mb", "cycle_time_ms") if getattr(self, name) is not None]
+        _require(not (self.autotune and fixed), f"autotune searches {' and '.join(fixed)}: leave out one or the other")
+        _require(self.autotune or self.autotune_log is None, "autotune_log needs autotune: true")
+        _require(self.fusion_threshold_mb is None or self.fusion_threshold_mb >= 1, "fusion_threshold_mb: 1 or more")
+        _require(self.cycle_time_ms is None or self.cycle_time_ms > 0, "cycle_time_ms must be positive")
+        _require(self.gloo_timeout_s >= 1, "gloo_timeout_s must be 1 or more")
+
+    @property
+    def piece_mb(self) -> int:
+        """How much of the gradients the trainer puts together itself, in MiB; 0 leaves it to Horovod, and its autotune.
+
+        Pieces made here need one negotiation a step, and are the same on all ranks whatever Horovod's threshold is.
+        """
+        return 0 if self.autotune else self.fusion_threshold_mb or DEFAULT_PIECE_MB
+
+    def refusal(self, is_elastic: bool, has_nccl: bool) -> str | None:
+        """Why these options cannot be had here, None when they can; ``has_nccl``: what this Horovod was built with."""
+        if self.hierarchical_allreduce and not has_nccl:
+            return (
+                "horovod.hierarchical_allreduce needs a Horovod that was built with NCCL, for GPUs; the one here "
+                "exchanges over gloo, which has no such thing: leave it false"
+            )
+        if self.autotune and is_elastic:
+            # What rank 0 has found becomes a fixed value on the others (ParameterManager::SetParams), which the next
+            # hvd.init() of theirs takes for a free one and writes beyond an empty vector.
+            return (
+                "horovod.autotune does not survive a change of the ranks (Horovod 0.28.1): search once with "
+                "`horovodrun -np N python -m trainer train`, and set the fusion_threshold_mb and cycle_time_ms that "
+                "its autotune_log ends with"
+            )
+        return None
 
     def environment(self, is_elastic: bool = False) -> dict[str, str]:
         """The settings as the environment variables that Horovod reads when a rank begins.
 
         In an elastic training Horovod's own fusion threshold stays at its default: together with a cycle time, which is
-        worth more there, it makes a second ``hvd.init()`` end in a segmentation fault (see ``trainer.elastic``).
+        worth more there, it makes a second ``hvd.init()`` end in a segmentation fault (see ``trainer.elastic``). The
+        trainer's own pieces keep ``fusion_threshold_mb`` all the same.
         """
+        threshold = self.fusion_threshold_mb
         optional = {
-            "HOROVOD_FUSION_THRESHOLD": None if is_elastic else self.fusion_threshold_mb * 1024 * 1024,
+            "HOROVOD_FUSION_THRESHOLD": None if is_elastic or threshold is None else threshold * 1024 * 1024,
             "HOROVOD_CYCLE_TIME": self.cycle_time_ms,
             "HOROVOD_AUTOTUNE": "1" if self.autotune else None,
-            "HOROVOD_AUTOTUNE_LOG": self.autotune_log,
-            "HOROVOD_TIMELINE": self.timeline,
+            "HOROVOD_AUTOTUNE_LOG": self.autotune_log and os.path.expanduser(self.autotune_log),
+            "HOROVOD_TIMELINE": self.timeline and os.path.expanduser(self.timeline),
             "HOROVOD_HIERARCHICAL_ALLREDUCE": "1" if self.hierarchical_allreduce else None,
             "HOROVOD_GLOO_TIMEOUT_SECONDS": self.gloo_timeout_s,
             "HOROVOD_LOG_LEVEL": self.log_level,
@@ -297,11 +339,14 @@ def settings_from(data: object) -> Settings:
 
 
 def fingerprint(settings: Settings) -> str:
-    """What has to be equal for a checkpoint to be continued: all that shapes the numbers, not where or how long."""
+    """What has to be equal for a checkpoint to be continued: the model, and which samples have been seen.
+
+    The optimizer's settings may change on the way: a loss that became NaN is gone on from with a lower learning rate.
+    """
     shaping = {
         name: value
         for name, value in asdict(settings).items()
-        if name in ("seed", "corpus", "vocabulary", "model", "batch", "optimizer")
+        if name in ("seed", "corpus", "vocabulary", "model", "batch")
     }
     shaping["batch"].pop("prefetch")
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

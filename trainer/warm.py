@@ -59,7 +59,7 @@ def warm(settings: Settings, path: Path, fact_path: Path | None) -> int:
     rank = Rank.of(settings, fact_path)
     rank.orders.listen_to_signals()
     link = _LateLink()
-    training = rank.prepare(link)
+    training = rank.prepare(link, is_elastic=True)
     if training is None:
         return _refuse(rank, path)
     try:

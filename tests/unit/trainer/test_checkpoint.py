@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,41 @@ def test_the_last_ones_stay(storage: Storage) -> None:
         checkpoints.save(checkpoint(step))
     assert storage.names() == ["checkpoints/step-000000030", "checkpoints/step-000001000"]
     assert [found.step for found in checkpoints.newest(5)] == [1000, 30]
+
+
+def test_a_training_begun_anew_does_not_leave_the_checkpoints_of_the_one_before_it(storage: Storage) -> None:
+    before = Checkpoints(storage, ORIGIN, keep=2)
+    for step in (900, 1000):
+        before.save(checkpoint(step))
+    anew = Checkpoints(storage, ORIGIN, keep=2)
+    for step in (10, 20):
+        anew.save(checkpoint(step))
+    assert [found.step for found in anew.newest(5)] == [20, 10]
+
+
+def test_the_newest_before_a_step_is_named(storage: Storage) -> None:
+    checkpoints = Checkpoints(storage, ORIGIN, keep=3)
+    for step in (10, 20, 30):
+        checkpoints.save(checkpoint(step))
+    assert checkpoints.latest_before(30) == f"{storage.location}/checkpoints/step-000000020"
+    assert checkpoints.latest_before(10) is None
+
+
+def test_handing_one_over_does_not_wait_for_the_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, may_write = DirectoryStorage(tmp_path), threading.Event()
+    put = storage.put
+
+    def slow(name: str, data: bytes) -> None:
+        assert may_write.wait(10)
+        put(name, data)
+
+    monkeypatch.setattr(storage, "put", slow)
+    checkpoints = Checkpoints(storage, ORIGIN, keep=2)
+    assert checkpoints.save_in_background(checkpoint(5))
+    assert storage.names() == []
+    may_write.set()
+    checkpoints.finish()
+    assert storage.names() == ["checkpoints/step-000000005"]
 
 
 def test_a_torn_one_is_refused_and_the_one_before_is_taken(storage: Storage, caplog: pytest.LogCaptureFixture) -> None:

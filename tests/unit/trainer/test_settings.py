@@ -29,6 +29,11 @@ def test_everything_but_the_amount_of_work_has_a_default() -> None:
         ({"stop": {"steps": True}}, "stop.steps: expected a whole number"),
         ({"stop": {"steps": 5}, "balance": {"enabled": 1}}, "balance.enabled: expected true or false"),
         ({"stop": {"steps": 5}, "horovod": {"compression": "zip"}}, "horovod.compression: must be one of none, fp16"),
+        ({"stop": {"steps": 5}, "horovod": {"autotune_log": "a.csv"}}, "autotune_log needs autotune: true"),
+        (
+            {"stop": {"steps": 5}, "horovod": {"autotune": True, "cycle_time_ms": 5}},
+            "autotune searches cycle_time_ms: leave out one or the other",
+        ),
         ({"stop": {"steps": 5}, "model": {"units": 30}}, "model: 30 units cannot be divided among 4 heads"),
         ({"stop": {"steps": 5}, "batch": {"max_tokens": 999}}, "above model.max_length"),
         ({"stop": {"steps": 5}, "checkpoint": {"keep": 2, "average": 3}}, "average must be from 1 to keep (2)"),
@@ -56,23 +61,51 @@ def test_a_file_that_is_missing_or_no_yaml_is_named(tmp_path: Path) -> None:
         read(tmp_path / "torn.yml")
 
 
-def test_the_fingerprint_is_of_what_shapes_the_numbers() -> None:
+def test_the_fingerprint_is_of_the_model_and_the_order_of_samples() -> None:
     settings = settings_from({"stop": {"steps": 10}})
     longer = settings_from({"stop": {"steps": 99}, "storage": "elsewhere", "batch": {"prefetch": 9}})
     other_seed = replace(settings, seed=2)
-    assert fingerprint(settings) == fingerprint(longer)
+    slower = settings_from({"stop": {"steps": 10}, "optimizer": {"learning_rate": 1e-4}})
+    assert fingerprint(settings) == fingerprint(longer) == fingerprint(slower)
     assert fingerprint(settings) != fingerprint(other_seed)
 
 
 def test_horovod_options_become_its_environment() -> None:
-    options = {"fusion_threshold_mb": 32, "cycle_time_ms": 2.5, "autotune": True, "autotune_log": "a.csv"}
-    environment = settings_from({"stop": {"steps": 1}, "horovod": options}).horovod.environment()
+    options = {"fusion_threshold_mb": 32, "cycle_time_ms": 2.5, "hierarchical_allreduce": True}
+    horovod = settings_from({"stop": {"steps": 1}, "horovod": options}).horovod
+    environment = horovod.environment()
     assert environment["HOROVOD_FUSION_THRESHOLD"] == str(32 * 1024 * 1024)
     assert environment["HOROVOD_CYCLE_TIME"] == "2.5"
-    assert environment["HOROVOD_AUTOTUNE"] == "1"
-    assert environment["HOROVOD_AUTOTUNE_LOG"] == "a.csv"
+    assert environment["HOROVOD_HIERARCHICAL_ALLREDUCE"] == "1"
     assert environment["HOROVOD_GLOO_TIMEOUT_SECONDS"] == "5"
-    assert "HOROVOD_TIMELINE" not in environment
+    assert not {"HOROVOD_TIMELINE", "HOROVOD_AUTOTUNE"} & set(environment)
+    assert horovod.piece_mb == 32
+
+
+def test_autotune_has_both_of_its_values_to_search() -> None:
+    horovod = settings_from({"stop": {"steps": 1}, "horovod": {"autotune": True, "autotune_log": "~/a.csv"}}).horovod
+    environment = horovod.environment()
+    assert environment["HOROVOD_AUTOTUNE"] == "1"
+    assert environment["HOROVOD_AUTOTUNE_LOG"] == str(Path.home() / "a.csv")
+    assert not {"HOROVOD_FUSION_THRESHOLD", "HOROVOD_CYCLE_TIME"} & set(environment)
+    assert horovod.piece_mb == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "is_elastic", "has_nccl", "reason"),
+    [
+        ({"hierarchical_allreduce": True}, False, False, "needs a Horovod that was built with NCCL"),
+        ({"hierarchical_allreduce": True}, True, True, None),
+        ({"autotune": True}, True, True, "does not survive a change of the ranks"),
+        ({"autotune": True}, False, False, None),
+        ({"timeline": "a.json", "compression": "fp16", "fusion_threshold_mb": 1}, True, False, None),
+    ],
+)
+def test_options_that_would_do_nothing_or_break_are_refused(
+    options: dict[str, object], is_elastic: bool, has_nccl: bool, reason: str | None
+) -> None:
+    refusal = settings_from({"stop": {"steps": 1}, "horovod": options}).horovod.refusal(is_elastic, has_nccl)
+    assert refusal is None if reason is None else reason in (refusal or "")
 
 
 def test_an_elastic_training_leaves_the_fusion_threshold_to_horovod() -> None:

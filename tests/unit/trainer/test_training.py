@@ -90,10 +90,23 @@ def test_without_resume_a_training_begins_at_the_beginning(tmp_path: Path) -> No
     assert again.state.progress.log[0]["step"] == 1
 
 
-def test_a_loss_that_is_no_number_stops_it_with_the_last_good_checkpoint_named(tmp_path: Path) -> None:
-    settings = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint={"every_steps": 1})
-    with pytest.raises(TrainingFailedError, match=r"the loss became (nan|inf) .*learning_rate.*step-00000000\d"):
-        training(settings).run(World({}))
+def test_a_loss_that_is_no_number_stops_it_and_the_last_good_checkpoint_can_be_gone_on_from(tmp_path: Path) -> None:
+    every = {"every_steps": 1}
+    training(small(tmp_path, stop={"steps": 3}, checkpoint=every)).run(World({}))
+    wild = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint=every)
+    expected = r"the loss became (nan|inf) at step 5: .*learning_rate.*step-000000003"
+    with pytest.raises(TrainingFailedError, match=expected):
+        training(wild, resume=True).run(World({}))  # step 4 leaves a checkpoint, of parameters that are beyond use
+    tame = training(small(tmp_path, stop={"steps": 5}, optimizer={"learning_rate": 1e-4}), resume=True)
+    tame.run(World({}))
+    assert (tame.state.progress.restarts, tame.state.progress.step) == (1, 5)
+    assert np.isfinite(tame.state.progress.loss or np.nan)
+
+
+def test_a_loss_that_is_no_number_before_any_checkpoint_says_to_start_again(tmp_path: Path) -> None:
+    wild = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint={"every_steps": 1})
+    with pytest.raises(TrainingFailedError, match=r"at step 2: .* and start again"):
+        training(wild).run(World({}))
 
 
 def test_validation_without_progress_stops_it_early(tmp_path: Path) -> None:
