@@ -33,4 +33,5 @@ def reuse_memory() -> bool:
         return False
     # One arena: those of threads cannot hold arrays of this size without mmap.
     wanted = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, _LARGEST), (_M_ARENA_MAX, 1))
-    return all([mallopt(option, value) == 1 for option, value in wanted])
+    answers = [mallopt(option, value) for option, value in wanted]
+    return answers == [1, 1, 1]

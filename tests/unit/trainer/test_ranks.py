@@ -17,6 +17,10 @@ from horovod.runner.common.util.hosts import HostInfo, get_host_assignments
 from horovod.runner.gloo_run import create_run_env_vars, create_slot_env_vars
 from horovod.runner.http.http_server import RendezvousServer
 
+from trainer.link import NoLink
+from trainer.rank import Rank
+from trainer.settings import settings_from
+
 ROOT = Path(__file__).parents[3]
 TRAINING = {
     "stop": {"steps": 8},
@@ -80,3 +84,29 @@ def test_two_unequal_ranks_are_one_process_on_the_same_tokens(tmp_path: Path) ->
 def test_gradients_can_travel_compressed(tmp_path: Path) -> None:
     result = run_ranks(tmp_path / "half", [None, None], horovod={"compression": "fp16"}, stop={"steps": 3})
     assert result["replicas_identical"]
+
+
+@pytest.mark.slow
+def test_horovod_s_autotune_and_timeline_leave_their_files(tmp_path: Path) -> None:
+    log, timeline = tmp_path / "autotune.csv", tmp_path / "timeline.json"
+    options = {"autotune": True, "autotune_log": str(log), "timeline": str(timeline)}
+    result = run_ranks(tmp_path / "two", [None, None], horovod=options, stop={"steps": 320})
+    assert result["replicas_identical"]
+    header, *tried = log.read_text().splitlines()
+    assert "cycle_time_ms" in header and "tensor_fusion_threshold" in header
+    assert tried, "autotune is to have tried something by then"
+    assert '"NEGOTIATE_ALLREDUCE"' in timeline.read_text()
+    assert 'gradients.12"' in timeline.read_text(), "each gradient is Horovod's to fuse"
+
+
+def test_an_option_that_this_horovod_lacks_is_refused(tmp_path: Path) -> None:
+    settings = settings_from(
+        {
+            "stop": {"steps": 1},
+            "facts": {"path": str(tmp_path)},
+            "horovod": {"hierarchical_allreduce": True},
+        }
+    )
+    assert Rank.of(settings).prepare(NoLink()) is None
+    fact = json.loads((tmp_path / "iteration.fact").read_text())
+    assert (fact["state"], "built with NCCL" in fact["reason"]) == ("failed", True)
