@@ -60,14 +60,39 @@ class NodeTooSmallError(RuntimeError):
 
 @dataclass(frozen=True)
 class StepResult:
-    """One step: sums over all ranks, and each rank's target tokens and compute time."""
+    """One step: sums over all ranks, and each rank's target tokens and compute time.
+
+    ``ids`` counts both sides of the batch, padding included, and ``padding`` the padding alone; ``data_wait_s`` is the
+    mean over the ranks of how long they waited for their batch.
+    """
 
     loss_sum: float
     tokens: int
+    ids: int
+    padding: float
+    data_wait_s: float
     is_change_due: bool
     is_stop_due: bool
     tokens_by_rank: list[float]
     compute_time_s_by_rank: list[float]
+
+
+@dataclass
+class LogWindow:
+    """What has come together since the last line of the log."""
+
+    began: float
+    tokens: int = 0
+    ids: int = 0
+    padding: float = 0.0
+    data_wait_s: float = 0.0
+
+    def add(self, result: StepResult) -> None:
+        """One more step."""
+        self.tokens += result.tokens
+        self.ids += result.ids
+        self.padding += result.padding
+        self.data_wait_s += result.data_wait_s
 
 
 class Training:
@@ -115,7 +140,7 @@ class Training:
         self._lost_steps = 0
         self._step_ended = time.perf_counter()
         self._checkpointed_at = time.monotonic()
-        self._logged = (time.perf_counter(), 0)
+        self._window = LogWindow(time.perf_counter())
         self.scalars = Scalars(settings.tensorboard)
 
     @property
@@ -234,7 +259,7 @@ class Training:
     def _train(self, world: World) -> None:
         settings, progress = self._settings, self.state.progress
         self._step_ended = time.perf_counter()
-        self._logged = (time.perf_counter(), progress.tokens)
+        self._window = LogWindow(time.perf_counter())
         while not progress.is_done(settings.stop, self._feed.batches_per_epoch):
             began = time.perf_counter()
             self._ask_to_leave()
@@ -252,14 +277,18 @@ class Training:
 
     def _step(self, world: World) -> StepResult:
         """Compute, exchange, update. The update is the exact mean over all ranks' target tokens."""
+        asked = time.perf_counter()
         parts = self._feed.next()
+        data_wait_s = time.perf_counter() - asked
         mx.random.seed(_seed_of_step(self._settings.seed, self.state.progress.step, world.rank))
         with Brake(self._speed) as brake:
             loss_sum, tokens = self._compute(parts)
         gradients = self._adam.gradients()
         horovod = self._settings.horovod
         sum_gradients(gradients, horovod.compression, horovod.piece_mb)
-        result = self._exchange(world, loss_sum, tokens, brake.compute_time_s)
+        ids = sum(part.src.size + part.tgt.size for part in parts if part is not None)
+        padding = sum(part.padding_share * (part.src.size + part.tgt.size) for part in parts if part is not None)
+        result = self._exchange(world, [loss_sum, tokens, ids, padding, data_wait_s], tokens, brake.compute_time_s)
         self._check_loss(world, result.loss_sum / result.tokens)
         scale = 1.0 / result.tokens
         clip = self._settings.optimizer.clip_norm
@@ -293,19 +322,23 @@ class Training:
         mx.nd.waitall()
         return loss_sum, tokens
 
-    def _exchange(self, world: World, loss_sum: float, tokens: int, compute_time_s: float) -> StepResult:
+    def _exchange(self, world: World, sums: list[float], tokens: int, compute_time_s: float) -> StepResult:
+        """``sums``: this rank's part of the first five fields of StepResult, in their order."""
         size, rank = world.size, world.rank
-        values = np.zeros(4 + 2 * size, dtype=np.float64)
-        values[:4] = loss_sum, tokens, world.is_change_pending, self._orders.stop_reason is not None
-        values[4 + rank], values[4 + size + rank] = tokens, compute_time_s
+        values = np.zeros(7 + 2 * size, dtype=np.float64)
+        values[:7] = *sums, world.is_change_pending, self._orders.stop_reason is not None
+        values[7 + rank], values[7 + size + rank] = tokens, compute_time_s
         total = sum_vector(values, "step")
         return StepResult(
             loss_sum=float(total[0]),
             tokens=round(float(total[1])),
-            is_change_due=total[2] > 0,
-            is_stop_due=total[3] > 0,
-            tokens_by_rank=total[4 : 4 + size].tolist(),
-            compute_time_s_by_rank=total[4 + size :].tolist(),
+            ids=round(float(total[2])),
+            padding=float(total[3]),
+            data_wait_s=float(total[4]) / size,
+            is_change_due=total[5] > 0,
+            is_stop_due=total[6] > 0,
+            tokens_by_rank=total[7 : 7 + size].tolist(),
+            compute_time_s_by_rank=total[7 + size :].tolist(),
         )
 
     def _check_loss(self, world: World, loss: float) -> None:
@@ -332,6 +365,7 @@ class Training:
         progress.cursor += self._settings.batch.accumulate
         progress.tokens += result.tokens
         progress.loss = result.loss_sum / result.tokens
+        self._window.add(result)
         compute_time_s, samples, tokens = self._own
         facts.record(Iteration(iteration_time_s, compute_time_s, samples, tokens))
         facts.step, facts.total_tokens, facts.total_steps = progress.step, progress.tokens, self._total_steps()
@@ -341,15 +375,18 @@ class Training:
             self._log_line(world)
 
     def _log_line(self, world: World) -> None:
-        progress = self.state.progress
+        """A line of train.log: the loss of this step, and speed, padding and waiting since the line before."""
+        progress, window = self.state.progress, self._window
         now = time.perf_counter()
-        since, tokens = self._logged
-        rate = (progress.tokens - tokens) / max(now - since, 1e-9)
-        self._logged = (now, progress.tokens)
+        seconds = max(now - window.began, 1e-9)
+        self._window = LogWindow(now)
+        padding_share, data_wait_share = window.padding / window.ids, window.data_wait_s / seconds
         line = {
             "step": progress.step,
             "loss": round(progress.loss or 0.0, 5),
-            "tokens_per_s": round(rate, 1),
+            "tokens_per_s": round(window.tokens / seconds, 1),
+            "padding_share": round(padding_share, 4),
+            "data_wait_share": round(data_wait_share, 4),
             "world_size": world.size,
             "t": timestamp(time.time()),
         }
@@ -357,7 +394,11 @@ class Training:
         if world.rank == 0:
             self.scalars.write(progress.log)
         if world.rank == 0 and progress.step % (10 * LOG_EVERY_STEPS) == 0:
-            log.info("step %(step)d loss %(loss).4f, %(tokens_per_s).0f tokens/s on %(world_size)d ranks", line)
+            log.info(
+                "step %(step)d loss %(loss).4f, %(tokens_per_s).0f tokens/s on %(world_size)d ranks, "
+                "padding %(padding_percent).1f%%, waiting for data %(wait_percent).1f%%",
+                {**line, "padding_percent": 100 * padding_share, "wait_percent": 100 * data_wait_share},
+            )
 
     def _ask_to_leave(self) -> None:
         if self._orders.leave_reason is not None:

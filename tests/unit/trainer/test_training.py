@@ -139,6 +139,10 @@ def test_the_results_are_kept_and_can_be_fetched(tmp_path: Path) -> None:
     assert scores["parameters_sha256"] == {"0": one.state.digest()}
     lines = [json.loads(line) for line in (tmp_path / "results" / "train.log").read_text().splitlines()]
     assert [line["step"] for line in lines] == [1, 5, 10]
+    first = one._feed.parts_at(0)[0]
+    assert first is not None
+    assert lines[0]["padding_share"] == pytest.approx(first.padding_share, abs=1e-4)
+    assert all(0 <= line["data_wait_share"] < 1 for line in lines)
 
 
 def test_a_node_that_is_too_small_says_so_and_takes_no_part(
