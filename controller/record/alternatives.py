@@ -1,8 +1,8 @@
 """What the same training would have cost on fleets that it did not end on: the first one, and each single flavor.
 
 A fleet that has trained as a whole is taken as measured. For any other, a model is used: a step of B tokens takes
-B / S + t_comm(N) where the nodes' speeds add up to S, with the speeds that the run measured and the communication that it
-saw at the nearest world size.
+B / S + t_comm(N) where the nodes' speeds add up to S, with the speeds that the run measured and the communication that
+it saw at the nearest world size.
 All costs are of the training alone, from its first step to its end, head included; what comes before and after (boot,
 configuration, fetching the results) is the same whatever the fleet.
 """
