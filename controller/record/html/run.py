@@ -26,9 +26,10 @@ class LossPoint:
     loss: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
-    """A run as the page needs it. Times are seconds since the epoch."""
+    """A run as the page needs it. Times are seconds since the epoch. A run equals itself alone, so that what is worked
+    out of it can be kept."""
 
     report: Mapping[str, Any]
     directory: Path

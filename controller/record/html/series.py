@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 
@@ -135,6 +136,7 @@ def move_steps(run: Run) -> list[tuple[int, float]]:
     return found
 
 
+@lru_cache(maxsize=4)
 def compute_spreads(run: Run, per_tokens: float | None = None) -> list[Spread]:
     """Compute time by flavor, in milliseconds: of a step, or of `per_tokens` target tokens."""
     values: dict[str, list[tuple[float, float]]] = {}
@@ -147,6 +149,7 @@ def compute_spreads(run: Run, per_tokens: float | None = None) -> list[Spread]:
     return [_spread(flavor, values[flavor]) for flavor in run.flavors if flavor in values]
 
 
+@lru_cache(maxsize=4)
 def step_times(run: Run, most: int = 24) -> list[StepTime]:
     """The fleets that trained as a whole longest, with the time of a step on each, measured and modelled."""
     times: dict[Fleet, list[float]] = {}
