@@ -47,15 +47,20 @@ def _share(values: Sequence[bool]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _quantiles(values: Sequence[float]) -> dict[str, float] | None:
+def _quantiles(values: Sequence[float]) -> dict[str, float | None] | None:
     if not values:
         return None
     return {
-        "median": round(float(np.median(values)), 4),
-        "p95": round(float(np.quantile(values, 0.95)), 4),
-        "mean": round(float(np.mean(values)), 4),
-        "worst": round(float(np.max(values)), 4),
+        "median": _finite(float(np.median(values))),
+        "p95": _finite(float(np.quantile(values, 0.95))),
+        "mean": _finite(float(np.mean(values))),
+        "worst": _finite(float(np.max(values))),
     }
+
+
+def _finite(value: float) -> float | None:
+    """Rounded; None for what a training that never ends makes endless, which JSON has no number for."""
+    return round(value, 4) if np.isfinite(value) else None
 
 
 def summary(rows: Sequence[Row]) -> dict[str, object]:
@@ -63,7 +68,8 @@ def summary(rows: Sequence[Row]) -> dict[str, object]:
 
     `cost_over_oracle` is over the scenarios that ask for the least cost, deadlines or not; `cost_over_oracle_in_time`
     leaves out those in which the oracle kept the deadline and the policy did not, where being late saves money.
-    `deadlines_met` and `budgets_met` are the shares of those that the oracle kept.
+    `deadlines_met` and `budgets_met` are the shares of those that the oracle kept. What counts trainings that never end
+    is None. The oracle has no cool-down: it undoes a move when a price or an interruption makes that worth it.
     """
     cost = [row for row in rows if row.objective is Objective.COST]
     timed = [row for row in rows if row.objective is Objective.TIME]
@@ -139,7 +145,12 @@ def summary_table(summaries: Mapping[str, Mapping[str, object]], scenarios: int)
 def _two(quantiles: object) -> tuple[str, str]:
     if not isinstance(quantiles, Mapping):
         return "-", "-"
-    return f"{quantiles['median']:.3f}", f"{quantiles['p95']:.3f}"
+    median, p95 = quantiles["median"], quantiles["p95"]
+    return _ratio(median), _ratio(p95)
+
+
+def _ratio(value: float | None) -> str:
+    return "endless" if value is None else f"{value:.3f}"
 
 
 def _percent(share: object) -> str:

@@ -68,7 +68,7 @@ def report(args: argparse.Namespace, rows: dict[str, list[Row]], done: int) -> d
 def write(args: argparse.Namespace, result: dict[str, object]) -> None:
     """Replace the result file."""
     args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    args.output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def beaten(rows: dict[str, list[Row]], policy: str) -> dict[str, object]:

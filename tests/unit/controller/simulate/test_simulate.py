@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
+import math
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from controller.decide.communication import Communication
 from controller.domain import Fleet, Move, MovePhase
-from controller.simulate.compare import compare, summary
+from controller.simulate.compare import compare, summary, summary_table
 from controller.simulate.plot import plot
 from controller.simulate.random_scenarios import random_scenario, vcpus_of
 from controller.simulate.run import flip_flops, simulate
@@ -156,6 +160,19 @@ def test_policies_are_compared_with_the_oracle_and_summed_up():
     figures = summary([rows["cheapest-fleet"]])
     assert figures["cost_over_oracle"]["median"] == pytest.approx(rows["cheapest-fleet"].over_oracle, abs=1e-4)
     assert figures["flip_flops"] == 0
+
+
+def test_a_training_that_never_ends_has_no_number_in_json_and_a_word_in_the_table():
+    row = compare(scenario(), ("cheapest-fleet",))["cheapest-fleet"]
+    endless = replace(row, outcome=replace(row.outcome, cost_usd=math.inf, finished=False))
+    figures = summary([row, endless])
+    assert figures["cost_over_oracle"]["worst"] is None
+    assert figures["cost_over_oracle"]["p95"] is None
+    assert figures["unfinished"] == 1
+    json.dumps(figures, allow_nan=False)
+    text = io.StringIO()
+    Console(file=text, width=160).print(summary_table({"cheapest-fleet": figures}, 2))
+    assert "endless" in text.getvalue()
 
 
 def test_a_plot_is_written(tmp_path):
