@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger().handlers[0].addFilter(lambda record: record.name != "root" or record.levelno >= logging.WARNING)
     try:
         return int(options.run(options))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
 
@@ -41,7 +41,9 @@ def _parser() -> argparse.ArgumentParser:
         "-h", "--help", action=_HelpWithKeys, nargs=0, help="show this message, with all settings, and exit"
     )
     _add_config(train)
-    train.add_argument("--resume", action="store_true", help="go on from the newest usable checkpoint of the storage")
+    train.add_argument("--resume", action="store_true",
+                       help="go on from the newest usable checkpoint of the storage; without it the training begins "
+                            "anew, and replaces the checkpoints that are there")  # fmt: skip
     train.add_argument("--results", type=Path, help="fetch the results to this directory when all is done")
     train.set_defaults(run=_train)
 
@@ -61,15 +63,18 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument(
         "--model", type=Path, required=True, help="directory with model.params, model.json, vocabulary"
     )
-    translate.add_argument("--beam-size", type=int, default=4)
-    translate.add_argument("--alpha", type=float, default=0.6, help="weight of the length penalty (default: 0.6)")
+    translate.add_argument("--beam-size", type=int, default=4, help="hypotheses kept at each step (default: 4)")
+    translate.add_argument(
+        "--alpha", type=float, default=0.6, help="weight of the length penalty; 0: none (default: 0.6)"
+    )
     translate.set_defaults(run=_translate)
 
     score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
-    score.add_argument("hypotheses", type=Path)
-    score.add_argument("references", type=Path)
-    score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"))
-    score.add_argument("--lowercase", action="store_true")
+    score.add_argument("hypotheses", type=Path, help="file of translations, one a line")
+    score.add_argument("references", type=Path, help="file of what they should be, one a line")
+    score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"),
+                       help="how sacreBLEU cuts words; none for tokenised text (default: 13a)")  # fmt: skip
+    score.add_argument("--lowercase", action="store_true", help="ignore case")
     score.set_defaults(run=_score)
     return parser
 
@@ -78,7 +83,7 @@ class _HelpWithKeys(argparse.Action):
     """Adds the settings to the help; an action of its own, since only then are they imported."""
 
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
-        from trainer.settings import described
+        from trainer.described import described
 
         print(f"{parser.format_help()}\n{described()}")
         parser.exit()
@@ -103,12 +108,12 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--min-np", type=int, default=1, help="fewest ranks to train with (default: 1)")
     parser.add_argument("--max-np", type=int, default=64, help="most ranks to train with (default: 64)")
-    parser.add_argument("--ssh-port", type=int)
-    parser.add_argument("--ssh-identity-file", type=Path)
+    parser.add_argument("--ssh-port", type=int, help="of the nodes' SSH servers (default: 22)")
+    parser.add_argument("--ssh-identity-file", type=Path, help="the private key (default: those that ssh finds)")
     parser.add_argument(
         "--ssh-config", type=Path, help="ssh configuration (host keys, jumps); the user's own is not read"
     )
-    parser.add_argument("--ssh-user")
+    parser.add_argument("--ssh-user", help="who to log in as on the nodes (default: who runs this)")
     parser.add_argument("--start-patience", type=float, default=120.0, metavar="S",
                         help="how long to wait for all first hosts before min-np suffice (default: 120)")  # fmt: skip
     parser.set_defaults(run=_launch)
@@ -173,6 +178,11 @@ def _translate(options: argparse.Namespace) -> int:
     from trainer.vocabulary import Vocabulary
 
     model, vocabulary = load(options.model), Vocabulary.load(options.model)
+    if len(vocabulary) != model.vocab_size:
+        raise ValueError(
+            f"{options.model}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "
+            "they are not of the same training"
+        )
     sentences = [line.rstrip("\n") for line in sys.stdin]
     for translation in translate(model, vocabulary, sentences, beam_size=options.beam_size, alpha=options.alpha):
         print(translation)

@@ -53,9 +53,12 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """A preset (tiny, base, big), of which every part given here is overridden.
+    """A ``preset`` (tiny, base, big), of which every part given here is overridden.
 
-    ``max_length`` is the longest sentence in ids, begin and end included, that the model can take.
+    ``layers`` in the encoder and as many in the decoder; ``units`` of a token, ``hidden`` units of the feed-forward
+    layers, attention ``heads``; ``dropout`` and ``label_smoothing`` from 0 to below 1. ``max_length`` is the longest
+    sentence in ids, begin and end included, that the model can take. ``precision``: float32, bfloat16 (GPU, and CPU
+    with AVX-512) or float16 (GPU). ``seed``: of the initial parameters.
     """
 
     preset: str = "tiny"

@@ -6,9 +6,9 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 
 import yaml
 
@@ -17,7 +17,7 @@ from trainer.model import ModelSettings
 from trainer.strict import SettingsError, build
 from trainer.vocabulary import VocabularySettings
 
-__all__ = ["Settings", "SettingsError", "described", "fingerprint", "read", "settings_from"]
+__all__ = ["Settings", "SettingsError", "fingerprint", "read", "settings_from"]
 
 
 DEFAULT_PIECE_MB = 64
@@ -33,8 +33,9 @@ def _require(condition: bool, message: str) -> None:
 class BatchSettings:
     """The global batch: what all ranks together compute in one step, whatever their number.
 
-    ``tokens`` bounds its tokens on either side, padding included. ``max_tokens`` is the longest sentence in ids; longer
-    ones are counted and left out. ``accumulate`` global batches make one update. ``prefetch`` batches are made ahead.
+    ``tokens`` bounds its tokens on either side, padding included, and ``max_sentences`` its sentences. ``max_tokens``
+    is the longest sentence in ids; longer ones are counted and left out. ``accumulate`` global batches make one update.
+    ``prefetch`` batches are made ahead, in a thread.
     """
 
     tokens: int = 4096
@@ -52,7 +53,11 @@ class BatchSettings:
 
 @dataclass(frozen=True)
 class OptimizerSettings:
-    """Adam with the inverse-square-root schedule; ``learning_rate`` is its peak, reached after ``warmup_steps``."""
+    """Adam with the inverse-square-root schedule; ``learning_rate`` is its peak, reached after ``warmup_steps``.
+
+    ``beta1``, ``beta2`` and ``epsilon`` are those of Adam. Gradients (the mean over the tokens) of a norm above
+    ``clip_norm`` are scaled down to it. All of this may be changed when a training is resumed.
+    """
 
     learning_rate: float = 0.002
     warmup_steps: int = 400
@@ -186,7 +191,8 @@ class ElasticSettings:
 class BalanceSettings:
     """Shares of the global batch in proportion to measured compute speed.
 
-    Every ``every_steps`` they move towards the speeds, at most by the share ``max_change`` of themselves.
+    Where ``enabled``, they move towards the speeds every ``every_steps``, at most by the share ``max_change`` (0 to 1)
+    of themselves. Otherwise all ranks have the same.
     """
 
     enabled: bool = True
@@ -200,7 +206,7 @@ class BalanceSettings:
 
 @dataclass(frozen=True)
 class CheckpointSettings:
-    """Every ``every_steps`` or ``every_minutes`` (None: not by that); the last ``keep`` stay.
+    """Every ``every_steps`` or ``every_minutes`` (null: not by that); the last ``keep`` stay.
 
     ``average`` of the last checkpoints make the final model (1: the last parameters as they are).
     """
@@ -219,7 +225,10 @@ class CheckpointSettings:
 
 @dataclass(frozen=True)
 class FactSettings:
-    """Where the iteration facts go, over how many steps their medians are, and how many first steps they leave out."""
+    """The iteration facts, which each rank writes about itself, go to the folder ``path``.
+
+    Their times are medians over the last ``window`` steps; the first ``warmup_steps`` of every world are left out.
+    """
 
     path: str = "~/facts.d"
     window: int = 50
@@ -231,7 +240,12 @@ class FactSettings:
 
 @dataclass(frozen=True)
 class TranslateSettings:
-    """Beam search for the test split, and how sacreBLEU cuts its words (``none`` for text that is tokenised)."""
+    """Beam search over the test split after the last step, and sacreBLEU.
+
+    ``beam_size`` hypotheses; ``alpha`` weighs the length penalty (0: none); ``max_length`` bounds a translation in
+    pieces; ``batch_size`` sentences at a time; of ``test_sentences`` the first ones only. ``tokenize``: how sacreBLEU
+    cuts words (none for text that is tokenised); ``lowercase``: whether it ignores case.
+    """
 
     beam_size: int = 4
     alpha: float = 0.6
@@ -248,9 +262,10 @@ class TranslateSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """One training. ``storage`` (a directory or s3://bucket/prefix) holds its checkpoints and results.
+    """One training. ``storage`` (a directory that all ranks see, or s3://bucket/prefix) holds checkpoints and results.
 
-    ``tensorboard``: a directory on rank 0's node for TensorBoard event files, which then go with the results too; None:
+    ``seed``: of the order of samples, and of dropout. ``cache``: where learned vocabularies are kept.
+    ``tensorboard``: a directory on rank 0's node for TensorBoard event files, which then go with the results too; null:
     none are written.
     """
 
@@ -308,24 +323,6 @@ def _overridden(data: Any, override: str) -> Any:
         section = section.setdefault(part, {})
     section[key] = yaml.safe_load(value)
     return data
-
-
-def described() -> str:
-    """Every key of training.yml with its default, a line each."""
-    lines = ["keys of training.yml, with their defaults:"]
-    hints = get_type_hints(Settings)
-    for item in fields(Settings):
-        kind = hints[item.name]
-        if is_dataclass(kind):
-            defaults = {part.name: part.default for part in fields(kind)}
-            lines += [f"  {item.name}.{name}: {_written(value)}" for name, value in defaults.items()]
-        else:
-            lines.append(f"  {item.name}: {_written(item.default)}")
-    return "\n".join(lines)
-
-
-def _written(value: object) -> str:
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def settings_from(data: object) -> Settings:

@@ -16,7 +16,10 @@ class CorpusError(ValueError):
 
 @dataclass(frozen=True)
 class CorpusSettings:
-    """Which corpus to train on.
+    """Which corpus to train on: ``kind`` is generated, files, multi30k, iwslt2015 or wmt2014.
+
+    ``source`` and ``target``: the languages, en and pt for ``generated`` (either direction), en and de for ``multi30k``
+    and ``wmt2014``, en and vi for ``iwslt2015``.
 
     ``pairs`` (training pairs), ``held_out`` (pairs in validation and in test, each) and ``seed`` are for ``generated``;
     ``directory`` and ``text`` for ``multi30k``; ``train``, ``validation`` and ``test``, each a source file and a target

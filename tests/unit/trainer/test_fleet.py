@@ -31,7 +31,7 @@ TRAINING: dict[str, Any] = {
     "batch": {"tokens": 768, "max_tokens": 120},
     "checkpoint": {"every_steps": 1000},
     "translate": {"beam_size": 1, "max_length": 8},
-    "horovod": {"cycle_time_ms": 10},
+    "horovod": {"cycle_time_ms": 10, "fusion_threshold_mb": 8, "compression": "fp16", "timeline": "~/timeline.json"},
 }
 
 
@@ -173,6 +173,13 @@ def test_a_stopped_launcher_ends_everything_and_the_next_one_goes_on(story: Stor
     assert f"resumed from the checkpoint of step {story.stopped_at_step}" in story.fleet.log()
 
 
+def test_the_last_rank_zero_leaves_horovod_s_timeline_in_its_home(story: Story) -> None:
+    last = [host for host in story.fleet.hosts.values() if host.fact()["state"] == "finished"]
+    (zero,) = (host for host in last if host.fact()["rank"] == 0)
+    timeline = (zero.home / "timeline.json").read_text()
+    assert "horovod_allreduce.gradients.0" in timeline and "NEGOTIATE_ALLREDUCE" in timeline
+
+
 def test_no_rank_ever_aborted_or_was_told_that_it_has_been_removed(story: Story) -> None:
     assert "has been removed from elastic job" not in story.fleet.log()
     assert "Aborted" not in story.fleet.log()
@@ -181,6 +188,14 @@ def test_no_rank_ever_aborted_or_was_told_that_it_has_been_removed(story: Story)
 def test_the_user_s_known_hosts_are_left_alone(story: Story) -> None:
     assert (story.fleet.results / "known_hosts").exists()
     assert not (story.fleet.directory / ".ssh").exists()
+
+
+def test_an_option_that_no_elastic_training_survives_is_refused_at_once(tmp_path: Path) -> None:
+    with Fleet(tmp_path / "fleet", {**TRAINING, "horovod": {"autotune": True}}, net=35) as fleet:
+        fleet.write_hosts([fleet.add(1, warm=False)])
+        assert fleet.launch().wait(LIMIT_S) == 1
+        done = json.loads((fleet.results / "done.json").read_text())
+        assert (done["status"], "horovodrun -np" in done["reason"]) == ("failed", True)
 
 
 def test_a_broken_training_ends_with_the_reason_and_a_node_too_small_takes_no_part(tmp_path: Path) -> None:

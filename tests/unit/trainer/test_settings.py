@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
-from trainer.settings import SettingsError, described, fingerprint, read, settings_from
+from trainer.described import described
+from trainer.settings import Settings, SettingsError, fingerprint, read, settings_from
 
 
 def test_everything_but_the_amount_of_work_has_a_default() -> None:
@@ -127,9 +129,14 @@ def test_a_key_can_be_overridden_where_the_trainer_is_started(tmp_path: Path) ->
         read(path, ["model.layers"])
 
 
-def test_every_key_is_described() -> None:
+def test_the_help_has_every_key_with_its_default() -> None:
     text = described()
-    assert "model.layers: null" in text
-    assert "balance.enabled: true" in text
-    assert "stop.steps: null" in text
-    assert "seed: 1" in text
+    for line in ("model.layers: null", "balance.enabled: true", "stop.steps: null", "    seed: 1", "corpus.train: []"):
+        assert line in text
+
+
+@pytest.mark.parametrize("section", [item.name for item in fields(Settings)])
+def test_every_key_is_explained_where_its_section_is(section: str) -> None:
+    kind = get_type_hints(Settings)[section]
+    kind, names = (kind, [item.name for item in fields(kind)]) if is_dataclass(kind) else (Settings, [section])
+    assert [name for name in names if f"``{name}``" not in (kind.__doc__ or "")] == []

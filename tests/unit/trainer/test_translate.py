@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 import mxnet as mx
 import numpy as np
 import pytest
 from mxnet import autograd, gluon
 
-from trainer import model
+from trainer import cli, model
 from trainer.batches import collate, encode_pairs
 from trainer.decode import StepDecoder
 from trainer.model import ModelSettings, TranslationModel
 from trainer.translate import translate
+from trainer.vocabulary import Vocabulary, VocabularySettings
 
 WORDS = {"one": "um", "two": "dois", "three": "três", "four": "quatro", "five": "cinco"}
 
@@ -89,3 +93,11 @@ def test_step_by_step_scores_equal_those_of_gluonnlp() -> None:
         scores, states = decoder(ids, states)
         expected, reference, _ = made.network.decode_step(ids, reference)
         assert scores.asnumpy() == pytest.approx(mx.nd.log_softmax(expected).asnumpy(), abs=1e-5)
+
+
+def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path) -> None:
+    model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), 40).save(tmp_path)
+    texts = [" ".join(str(number) for number in range(start, start + 9)) for start in range(200)]
+    Vocabulary.learn(texts, VocabularySettings(size=280)).save(tmp_path)
+    with pytest.raises(ValueError, match=r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same"):
+        cli._translate(argparse.Namespace(model=tmp_path))
