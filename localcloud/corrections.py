@@ -9,9 +9,11 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.elastic_network_interfaces import NetworkInterface
 from moto.ec2.models.instances import Instance
 from moto.ec2.models.launch_templates import LaunchTemplate
+from moto.ec2.models.nat_gateways import NatGateway
 from moto.ec2.models.security_groups import SecurityGroupRule
 from moto.ec2.responses import EC2Response
 from moto.s3.models import FakeDeleteMarker
+from moto.s3.responses import S3Response
 
 
 def correct_moto() -> None:
@@ -23,7 +25,9 @@ def correct_moto() -> None:
     _keep_the_descriptions_of_security_group_rules()
     _take_the_interval_of_flow_logs_as_a_number()
     _answer_for_uefi_data()
+    _end_nat_gateways_with_their_interfaces()
     _let_delete_markers_go()
+    _say_the_least_size_of_lifecycle_rules()
 
 
 def replace(owner: type, name: str, value: object) -> None:
@@ -134,6 +138,37 @@ def _answer_for_uefi_data() -> None:
     replace(EC2Response, "get_instance_uefi_data", get_instance_uefi_data)
 
 
+def _end_nat_gateways_with_their_interfaces() -> None:
+    """moto leaves the interface of a NAT gateway that was deleted; on EC2 it and its hold on the address go with it."""
+    delete = EC2Backend.delete_nat_gateway
+
+    def delete_nat_gateway(ec2: EC2Backend, nat_gateway_id: str) -> NatGateway:
+        gateway = delete(ec2, nat_gateway_id)
+        interface = gateway._eni.id
+        for address in ec2.addresses:
+            if getattr(address.eni, "id", None) == interface:
+                ec2.disassociate_address(association_id=address.association_id)
+        ec2.delete_network_interface(interface)
+        return gateway
+
+    replace(EC2Backend, "delete_nat_gateway", delete_nat_gateway)
+
+
 def _let_delete_markers_go() -> None:
     """A bucket that was versioned once is emptied before it is destroyed; moto fails at the markers in it."""
     replace(FakeDeleteMarker, "dispose", lambda marker, garbage=False: None)
+
+
+LEAST_SIZE = {"x-amz-transition-default-minimum-object-size": "all_storage_classes_128K"}
+"""S3's default, in a header of its answer."""
+
+
+def _say_the_least_size_of_lifecycle_rules() -> None:
+    """The provider waits until this header is what it has sent; moto leaves it out (getmoto/moto issues 9708, 9729)."""
+    get = S3Response.get_bucket_lifecycle
+
+    def get_bucket_lifecycle(response: S3Response) -> Any:
+        answer = get(response)
+        return answer if isinstance(answer, tuple) else (200, dict(LEAST_SIZE), answer)
+
+    replace(S3Response, "get_bucket_lifecycle", get_bucket_lifecycle)

@@ -1,10 +1,9 @@
-"""The shipped modules against localcloud with the real AWS provider: apply, a clean plan, a move, destroy."""
+"""The shipped environments against localcloud with the real AWS provider: apply, a clean plan, a move, destroy."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until
+from tests.support.local_cloud import IMAGE, REPOSITORY, LocalCloud, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,38 +22,49 @@ pytestmark = [
 
 NO_CHANGES = 0
 CHANGES = 2
+STATE_BUCKET = "centavo-state"
 
 
 class Terraform:
-    """A copy of the repository's `local` environment, on a cloud's own slice of loopback and ports."""
+    """A copy of an environment, on a cloud's own slice of loopback and ports."""
 
-    def __init__(self, root: Path, cloud: LocalCloud) -> None:
-        self.root = root
-        self.directory = root / "terraform" / "environments" / "local"
+    def __init__(self, root: Path, cloud: LocalCloud, name: str) -> None:
+        self.directory = root / "terraform" / "environments" / name
         shutil.copytree(
             REPOSITORY / "terraform",
             root / "terraform",
-            ignore=shutil.ignore_patterns(".terraform*", "*.tfstate*", "*.json"),
+            ignore=shutil.ignore_patterns(".terraform*", "*.tfstate*", "*.json", "backend.hcl"),
         )
-        main = self.directory / "main.tf"
-        text = re.sub(r'vpc_cidr(\s*)= "[^"]+"', f'vpc_cidr = "{cloud.config["vpc_cidr"]}"', main.read_text())
-        main.write_text(re.sub(r"ssh_port(\s*)= \d+", f"ssh_port = {cloud.config['ssh_port']}", text))
-        public_key = cloud.key_file.with_suffix(".pub").read_text()
         self.environment = {
             **os.environ,
             **cloud.environment,
             "TF_IN_AUTOMATION": "1",
-            "TF_VAR_ssh_public_key": public_key,
+            "TF_VAR_ssh_public_key": cloud.key_file.with_suffix(".pub").read_text(),
         }
-        subprocess.run(
-            [sys.executable, root / "terraform" / "init", "local"],
-            cwd=root,
-            env=self.environment,
-            check=True,
-            timeout=900,
-        )
+        (self.directory / "sandbox_override.tf").write_text(self._override(cloud))
+        if name == "aws":
+            self._provide_state_bucket(cloud)
+        init = [sys.executable, root / "terraform" / "init", name]
+        subprocess.run(init, cwd=root, env=self.environment, check=True, timeout=900)
         if (root / ".centavo" / "terraform.rc").exists():
             self.environment["TF_CLI_CONFIG_FILE"] = str(root / ".centavo" / "terraform.rc")
+
+    def _override(self, cloud: LocalCloud) -> str:
+        """What this machine has otherwise: addresses, the port of SSH, and images. Terraform merges it into main.tf."""
+        image = cloud.ec2.describe_images(ImageIds=[IMAGE])["Images"][0]
+        return f"""
+            provider "aws" {{ s3_use_path_style = true }}
+            module "centavo" {{
+              vpc_cidr = "{cloud.config["vpc_cidr"]}"
+              ssh_port = {cloud.config["ssh_port"]}
+              image    = {{ owner = "{image["OwnerId"]}", name = "{image["Name"]}" }}
+            }}
+            """
+
+    def _provide_state_bucket(self, cloud: LocalCloud) -> None:
+        cloud.client("s3").create_bucket(Bucket=STATE_BUCKET)
+        backend = f'bucket = "{STATE_BUCKET}"\nregion = "us-east-1"\nuse_path_style = true\n'
+        (self.directory / "backend.hcl").write_text(backend)
 
     def write_capacity(self, **flavors: int) -> None:
         capacity = {name.replace("_", "."): nodes for name, nodes in flavors.items()}
@@ -67,31 +77,39 @@ class Terraform:
         )  # fmt: skip
 
 
-def test_the_modules_apply_plan_clean_follow_the_capacity_and_are_destroyed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("environment", ["local", "aws"])
+def test_an_environment_applies_plans_clean_follows_the_capacity_and_is_destroyed(
+    tmp_path: Path, environment: str
+) -> None:
     with LocalCloud(tmp_path / "cloud") as cloud:
         # The modules make a network of their own in the same slice.
         cloud.ec2.delete_subnet(SubnetId=cloud.subnet)
         cloud.ec2.delete_vpc(VpcId=cloud.vpc)
-        terraform = Terraform(tmp_path, cloud)
+        terraform = Terraform(tmp_path, cloud, environment)
         terraform.write_capacity(t2_medium=1, c5_large=1)
         applied = terraform("apply", "-auto-approve", "-input=false")
         assert applied.returncode == 0, applied.stderr
         again = terraform("plan", "-detailed-exitcode", "-input=false")
-        assert again.returncode == NO_CHANGES, again.stdout
+        assert again.returncode == NO_CHANGES, again.stdout + again.stderr
 
         outputs = json.loads(terraform("output", "-json").stdout)
         group = outputs["flavors"]["value"]["c5.large"]["autoscaling_group"]
         (worker,) = cloud.in_service(group, 1)
         head = outputs["head"]["value"]
         for instance_id in (worker, head["instance_id"]):
-            answer = cloud.ssh(cloud.ready(instance_id), "echo $CENTAVO_LOCALCLOUD_INSTANCE")
-            assert answer.stdout.strip() == instance_id
+            cloud.ready(instance_id)
+        if environment == "local":
+            for instance_id in (worker, head["instance_id"]):
+                answer = cloud.ssh(cloud.address(instance_id), "echo $CENTAVO_LOCALCLOUD_INSTANCE")
+                assert answer.stdout.strip() == instance_id
 
         terraform.write_capacity(t2_medium=1, c5_large=3)
         assert terraform("plan", "-detailed-exitcode", "-input=false").returncode == CHANGES
         moved = terraform("apply", "-auto-approve", "-input=false")
         assert moved.returncode == 0, moved.stderr
         assert worker in cloud.in_service(group, 3)
+        again = terraform("plan", "-detailed-exitcode", "-input=false")
+        assert again.returncode == NO_CHANGES, again.stdout + again.stderr
 
         destroyed = terraform("destroy", "-auto-approve", "-input=false")
         assert destroyed.returncode == 0, destroyed.stderr
@@ -99,4 +117,24 @@ def test_the_modules_apply_plan_clean_follow_the_capacity_and_are_destroyed(tmp_
             lambda: {entry["state"] for entry in cloud.control("status")["instances"]} <= {"terminated"},
             "the end of all",
         )
-        assert cloud.ec2.describe_network_interfaces()["NetworkInterfaces"] == []
+        assert left_over(cloud) == {}
+
+
+def left_over(cloud: LocalCloud) -> dict[str, list[str]]:
+    """What a destroy should have removed and did not; keys on their way out are gone after their waiting period."""
+    ec2, buckets = cloud.ec2, cloud.client("s3").list_buckets()["Buckets"]
+    found = {
+        "networks": [vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]],
+        "interfaces": [found["NetworkInterfaceId"] for found in ec2.describe_network_interfaces()["NetworkInterfaces"]],
+        "addresses": [address["PublicIp"] for address in ec2.describe_addresses()["Addresses"]],
+        "templates": [it["LaunchTemplateName"] for it in ec2.describe_launch_templates()["LaunchTemplates"]],
+        "placement": [it["GroupName"] for it in ec2.describe_placement_groups()["PlacementGroups"]],
+        "groups": [
+            group["AutoScalingGroupName"]
+            for group in cloud.autoscaling.describe_auto_scaling_groups()["AutoScalingGroups"]
+        ],
+        "buckets": [bucket["Name"] for bucket in buckets if bucket["Name"] != STATE_BUCKET],
+        "logs": [group["logGroupName"] for group in cloud.client("logs").describe_log_groups()["logGroups"]],
+        "roles": [role["RoleName"] for role in cloud.client("iam").list_roles()["Roles"]],
+    }
+    return {kind: names for kind, names in found.items() if names}
