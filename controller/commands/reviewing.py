@@ -126,7 +126,7 @@ def _review(workshop: Workshop, options: argparse.Namespace) -> int:
         return NO_CHANGE
     if summary.verdict.is_refused:
         return REFUSED
-    print(f"To apply exactly this: centavo apply --plan {sealed.seal.name}")
+    print(f"To apply exactly this: centavo --env {environment.name} apply --plan {sealed.seal.name}")
     return CHANGES
 
 
@@ -174,7 +174,7 @@ def refuse_dangers(summary: Summary) -> None:
     lines = [f"  {f.danger.value}: {f.address} {f.reason}" for f in summary.verdict.findings if f.danger in missing]
     raise GuardError(
         "The plan does what has to be acknowledged first, so it was not applied:\n" + "\n".join(lines),
-        f"If it is meant: `centavo review {summary.verdict.options}`, then apply that plan.",
+        f"If it is meant: `centavo --env {summary.environment} review {summary.verdict.options}`, and apply that plan.",
     )
 
 

@@ -236,7 +236,7 @@ VERBS = {Action.CREATE: "created", Action.DESTROY: "destroyed", Action.REPLACE: 
 
 def _identity(change: PlanChange) -> Iterator[Finding]:
     if change.type.startswith(IDENTITY_PREFIXES) or change.type in IDENTITY_TYPES:
-        reason = f"who may do what would change (it would be {VERBS.get(change.action, 'changed')})"
+        reason = f"who may do what: it would be {VERBS.get(change.action, 'changed')}"
         yield Finding(Danger.CHANGE_IAM, change.address, reason)
     elif change.before is not None and change.after is not None:
         if any(attribute.path.startswith("iam_instance_profile") for attribute in change.attributes()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
@@ -62,8 +62,9 @@ BUDGETS = (
 
 def render(summary: Summary) -> str:
     """The Markdown of a review, at most GITHUB_LIMIT - MARGIN characters."""
+    compared = {change.address: _compared(change) for change in summary.plan.changed}
     for budget in BUDGETS:
-        text = template("plan.md.j2").render(review=_View(summary, budget), w=words)
+        text = template("plan.md.j2").render(review=_View(summary, budget, compared), w=words)
         if characters(text) <= GITHUB_LIMIT - MARGIN:
             return text
     raise AssertionError("the shortest review is longer than GitHub takes")
@@ -104,6 +105,8 @@ class _View:
 
     summary: Summary
     budget: Budget
+    compared: Mapping[str, tuple[AttributeChange, ...]]
+    """By address, what becomes different."""
 
     @property
     def fingerprint(self) -> str:
@@ -115,9 +118,9 @@ class _View:
         summary = self.summary
         unpriced = f"{words.NO_PRICE} for {', '.join(summary.unpriced)}"
         return [
-            ("**Dollars per million tokens**", *sides(summary.usd_per_million_tokens, words.usd)),
-            ("**Time to finish**", *sides(summary.time_to_finish_s, words.duration)),
-            ("Dollars per hour, head included", *sides(summary.usd_per_hour, words.usd, unpriced)),
+            ("**Dollars per million tokens, head included**", *sides(summary.usd_per_million_tokens, words.USD)),
+            ("**Time to finish**", *sides(summary.time_to_finish_s, words.DURATION)),
+            ("Dollars per hour, head included", *sides(summary.usd_per_hour, words.USD, unpriced)),
         ]
 
     @property
@@ -133,9 +136,17 @@ class _View:
         return cut(self.summary.verdict.findings, self.budget.findings)
 
     def attributes(self, change: PlanChange) -> Cut[AttributeChange]:
-        """What becomes different in a resource that stays or is replaced; nothing for one that comes or goes."""
-        is_compared = change.before is not None and change.after is not None
-        return cut(change.telling_attributes() if is_compared else (), self.budget.attributes)
+        """What becomes different in a resource, where it needs lines of its own."""
+        compared = self.compared[change.address]
+        return cut(() if _in_a_word(change, compared) else compared, self.budget.attributes)
+
+    def details(self, change: PlanChange) -> str:
+        """What fits into the resource's own line."""
+        return _details(change, self.compared[change.address])
+
+    @property
+    def has_details(self) -> bool:
+        return any(self.details(change) for change in self.resources)
 
     @property
     def outputs(self) -> Cut[str]:
@@ -162,22 +173,71 @@ NOUNS = {
 }
 
 
+REASONS = {
+    "replace_because_cannot_update": "can't be changed in place",
+    "replace_because_tainted": "it was left half made",
+    "replace_by_request": "by request",
+    "delete_because_no_resource_config": "no longer in the code",
+    "delete_because_no_module": "its module is no longer in the code",
+    "delete_because_count_index": "count is lower now",
+    "delete_because_each_key": "its key is no longer in the code",
+}
+"""Terraform's words for why, in a person's; others are shown as they are."""
+SHORT_VALUE = 24
+
+
+def _details(change: PlanChange, compared: tuple[AttributeChange, ...]) -> str:
+    """Why, from where, and a short change itself, as Markdown in one line; often nothing."""
+    parts = []
+    if change.previous_address:
+        parts.append(f"was {code(change.previous_address)}")
+    if change.is_import:
+        parts.append("imported")
+    if change.reason:
+        forced_by = ", ".join(code(attribute.path) for attribute in compared if attribute.forces_replacement)
+        why = plain(REASONS.get(change.reason, change.reason.replace("_", " ")))
+        parts.append(f"{why}: {forced_by}" if forced_by else why)
+    attribute = _in_a_word(change, compared)
+    if attribute is not None:
+        before, after = (code(words.value(attribute.path, side)) for side in (attribute.before, attribute.after))
+        parts.append(f"{code(attribute.path)}: {before} → {after}")
+    return "; ".join(parts)
+
+
+def _in_a_word(change: PlanChange, compared: tuple[AttributeChange, ...]) -> AttributeChange | None:
+    """The one short attribute that an update changes, such as a capacity; None where there is more to say."""
+    if change.action is not Action.UPDATE or len(compared) != 1:
+        return None
+    (attribute,) = compared
+    values = (words.value(attribute.path, side) for side in (attribute.before, attribute.after))
+    return attribute if all(len(value) <= SHORT_VALUE for value in values) else None
+
+
+def _compared(change: PlanChange) -> tuple[AttributeChange, ...]:
+    """What becomes different in a resource that stays or is replaced; nothing for one that comes or goes. A tag is
+    shown once, and not again among the provider's `tags_all`."""
+    if change.before is None or change.after is None:
+        return ()
+    attributes = change.telling_attributes()
+    tags = {attribute.path.partition(".")[2] for attribute in attributes if attribute.path.startswith("tags.")}
+    return tuple(a for a in attributes if not (a.path.startswith("tags_all.") and a.path.partition(".")[2] in tags))
+
+
 def _counts(counts: dict[Action, int]) -> str:
     return ", ".join(f"{number:,} {NOUNS[action]}" for action, number in counts.items())
 
 
-def sides(
-    quantity: Quantity, show: Callable[[float | None], str], unknown: str = words.NOT_MEASURED
-) -> tuple[str, str, str]:
-    """Before, after and difference in words."""
-    before, after = (unknown if value is None else show(value) for value in (quantity.before, quantity.after))
-    change = quantity.difference
-    if change is None:
+def sides(quantity: Quantity, unit: words.Unit, unknown: str = words.NOT_MEASURED) -> tuple[str, str, str]:
+    """Before, after and difference in words. The difference is that of the numbers as they are written, so that a
+    reader who subtracts finds the same."""
+    before, after = (unknown if value is None else unit.write(value) for value in (quantity.before, quantity.after))
+    if quantity.before is None or quantity.after is None:
         return before, after, "unknown"
-    if round(change, 9) == 0:
+    change = round(unit.rounded(quantity.after) - unit.rounded(quantity.before), 9)
+    if change == 0:
         return before, after, "none"
     share = f" ({words.percent(quantity.share)})" if quantity.share is not None else ""
-    return before, after, words.signed(show(abs(change)), change) + share
+    return before, after, words.signed(unit.write(abs(change)), change) + share
 
 
 @cache

@@ -57,15 +57,15 @@ def _metrics(decision: Decision) -> list[tuple[str, str, str, str]]:
     """(what, now, proposed, difference)."""
     now, then = _estimate(decision, decision.current), _estimate(decision, decision.target)
     quantities = (
-        ("**Dollars per million tokens**", "usd_per_million_tokens", words.usd),
-        ("**Time to finish**", "remaining_s", words.duration),
-        ("Dollars for the remaining work", "remaining_usd", words.usd),
-        ("Dollars per hour, head included", "usd_per_hour", words.usd),
-        ("Tokens per second", "tokens_per_s", words.speed),
+        ("**Dollars per million tokens, head included**", "usd_per_million_tokens", words.USD),
+        ("**Time to finish**", "remaining_s", words.DURATION),
+        ("Dollars for the remaining work", "remaining_usd", words.USD),
+        ("Dollars per hour, head included", "usd_per_hour", words.USD),
+        ("Tokens per second", "tokens_per_s", words.SPEED),
     )
     return [
-        (name, *sides(Quantity(getattr(now, key, None), getattr(then, key, None)), show))
-        for name, key, show in quantities
+        (name, *sides(Quantity(getattr(now, key, None), getattr(then, key, None)), unit))
+        for name, key, unit in quantities
     ]
 
 

@@ -79,6 +79,11 @@ class Summary:
     """Instance types in use that have no price."""
 
     @property
+    def unpriced_flavors(self) -> tuple[str, ...]:
+        """Flavors that have no price, in use or not."""
+        return tuple(row.flavor for row in self.flavors if row.price is None)
+
+    @property
     def counts(self) -> dict[Action, int]:
         """How many resources are changed in which way."""
         counted = Counter(change.action for change in self.plan.changed)
@@ -97,19 +102,29 @@ def summarize(
     before, after = plan.fleet_before, plan.fleet_after
     estimates = (evidence.fleets.get(before), evidence.fleets.get(after))
     limit = HourlyLimit(max_usd_per_hour, _usd_per_hour(after, None, prices))
+    usd_per_hour = Quantity(
+        _usd_per_hour(before, plan.head_type(after=False), prices),
+        _usd_per_hour(after, plan.head_type(after=True), prices),
+    )
     return Summary(
         environment=environment,
         plan=plan,
-        usd_per_million_tokens=Quantity(*(e.usd_per_million_tokens if e else None for e in estimates)),
-        time_to_finish_s=Quantity(*(e.remaining_s if e else None for e in estimates)),
-        usd_per_hour=Quantity(
-            _usd_per_hour(before, plan.head_type(after=False), prices),
-            _usd_per_hour(after, plan.head_type(after=True), prices),
+        usd_per_million_tokens=_where_priced(
+            usd_per_hour, Quantity(*(e.usd_per_million_tokens if e else None for e in estimates))
         ),
+        time_to_finish_s=Quantity(*(e.remaining_s if e else None for e in estimates)),
+        usd_per_hour=usd_per_hour,
         flavors=_rows(plan, prices, evidence),
         verdict=judge(plan, limit, acknowledged),
         evidence=evidence,
         unpriced=_unpriced(plan, prices),
+    )
+
+
+def _where_priced(usd_per_hour: Quantity, cost: Quantity) -> Quantity:
+    """A cost, unknown on a side where a node or the head has no price: the model takes such a head for free."""
+    return Quantity(
+        None if usd_per_hour.before is None else cost.before, None if usd_per_hour.after is None else cost.after
     )
 
 

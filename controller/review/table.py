@@ -24,6 +24,9 @@ def print_review(summary: Summary, console: Console) -> None:
     console.print(_metrics(summary))
     if summary.flavors:
         console.print(_flavors(summary))
+    if summary.unpriced_flavors:
+        unpriced = ", ".join(summary.unpriced_flavors)
+        console.print(f"Without a price, and so never moved to: {escape(unpriced)}", soft_wrap=True)
     if summary.plan.changed:
         console.print(_resources(summary))
     _print_verdict(summary, console)
@@ -34,10 +37,12 @@ def _metrics(summary: Summary) -> Table:
     table.add_column("")
     for name in ("before", "after", "difference"):
         table.add_column(name, justify="right")
-    table.add_row("dollars per million tokens", *sides(summary.usd_per_million_tokens, words.usd), style="bold")
-    table.add_row("time to finish", *sides(summary.time_to_finish_s, words.duration), style="bold")
+    table.add_row(
+        "dollars per million tokens, head included", *sides(summary.usd_per_million_tokens, words.USD), style="bold"
+    )
+    table.add_row("time to finish", *sides(summary.time_to_finish_s, words.DURATION), style="bold")
     unpriced = f"{words.NO_PRICE} for {', '.join(summary.unpriced)}"
-    table.add_row("dollars per hour, head included", *sides(summary.usd_per_hour, words.usd, unpriced))
+    table.add_row("dollars per hour, head included", *sides(summary.usd_per_hour, words.USD, unpriced))
     return table
 
 
@@ -85,9 +90,10 @@ def _print_verdict(summary: Summary, console: Console) -> None:
     for finding in verdict.findings:
         about = f"{finding.address}: " if finding.address else ""
         style = "yellow" if finding.danger in verdict.acknowledged else "bold red"
-        console.print(f"[{style}]{finding.danger.value}[/{style}] {escape(about + finding.reason)}")
+        console.print(f"[{style}]{finding.danger.value}[/{style}] {escape(about + finding.reason)}", soft_wrap=True)
     if verdict.is_refused:
-        console.print(f"[bold red]Refused by the guard.[/bold red] If this is meant: centavo review {verdict.options}")
+        again = f"centavo --env {escape(summary.environment)} review {verdict.options}"
+        console.print(f"[bold red]Refused by the guard.[/bold red] If this is meant: {again}", soft_wrap=True)
     elif not summary.plan.is_empty:
         said = "everything dangerous was acknowledged" if verdict.findings else "nothing needs an acknowledgement"
         console.print(f"The guard allows it: {said}.")

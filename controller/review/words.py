@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from controller.domain import FlavorEstimate
@@ -16,19 +19,22 @@ BULKY = ("user_data", "user_data_base64")
 
 
 def usd(value: float | None, unknown: str = NOT_MEASURED) -> str:
-    """Dollars with as many digits as matter: 0.0052 $, 1.50 $."""
+    """Dollars with as many digits as matter: 0.00523 $, 0.0928 $, 1.50 $."""
     if value is None:
         return unknown
-    if abs(value) >= 1:
-        return f"{value:,.2f} $"
-    return "0 $" if value == 0 else f"{value:.4f} $" if abs(value) >= 0.001 else f"{value:.2g} $"
+    return "0 $" if value == 0 else f"{value:,.{_usd_decimals(value)}f} $"
+
+
+def _usd_decimals(value: float) -> int:
+    """Cents from a dollar on; below, as prices are listed, and at least three digits that say something."""
+    return 2 if value == 0 or abs(value) >= 1 else max(4, 2 - math.floor(math.log10(abs(value))))
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds as the two largest units that matter: 2 h 05 min, 42 s."""
+    """Seconds as the two largest units that matter: 2 h 05 min, 13 min 04 s, 42 s."""
     if seconds is None:
         return NOT_MEASURED
-    total = round(seconds)
+    total = round(_round_duration(seconds))
     minutes, s = divmod(total, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -36,7 +42,15 @@ def duration(seconds: float | None) -> str:
         return f"{days} d {hours:02d} h"
     if hours:
         return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {s:02d} s" if minutes else f"{s} s"
+    if minutes:
+        return f"{minutes} min {s:02d} s" if s else f"{minutes} min"
+    return f"{s} s"
+
+
+def _round_duration(seconds: float) -> float:
+    """Seconds below an hour, minutes below a day, hours."""
+    grain = 1 if abs(seconds) < 3600 else 60 if abs(seconds) < 86_400 else 3600
+    return round(seconds / grain) * grain
 
 
 def signed(text: str, value: float) -> str:
@@ -51,6 +65,19 @@ def percent(share: float | None) -> str:
 
 def speed(tokens_per_s: float | None) -> str:
     return NOT_MEASURED if tokens_per_s is None else f"{tokens_per_s:,.0f}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a quantity is written, and rounded to what is written of it."""
+
+    write: Callable[[float | None], str]
+    rounded: Callable[[float], float]
+
+
+USD = Unit(usd, lambda value: round(value, _usd_decimals(value)))
+DURATION = Unit(duration, _round_duration)
+SPEED = Unit(speed, round)
 
 
 def speed_with_interval(estimate: FlavorEstimate | None) -> str:

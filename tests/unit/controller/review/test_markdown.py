@@ -16,9 +16,10 @@ from markdown_it import MarkdownIt
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
 from controller.plan import parse_plan, read_plan
+from controller.review import words
 from controller.review.guard import Danger
-from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render
-from controller.review.summary import Evidence, Summary, summarize
+from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render, sides
+from controller.review.summary import Evidence, Quantity, Summary, summarize
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "review"
 PRICES = {
@@ -90,14 +91,42 @@ def test_nothing_to_do_is_said_plainly_and_first() -> None:
 
 def test_costs_and_times_lead_and_carry_their_difference() -> None:
     rows = cells(render(summary("move")))
-    assert rows[1] == ["Dollars per million tokens", "0.0129 $", "0.0067 $", "−0.0062 $ (−48.1%)"]
-    assert rows[2] == ["Time to finish", "2 h 10 min", "1 h 16 min", "−53 min 30 s (−41.2%)"]
+    assert rows[1] == ["Dollars per million tokens, head included", "0.0129 $", "0.00670 $", "−0.00620 $ (−48.1%)"]
+    assert rows[2] == ["Time to finish", "2 h 10 min", "1 h 16 min", "−54 min (−41.2%)"]
     assert rows[3] == ["Dollars per hour, head included", "0.9302 $", "0.8218 $", "−0.1084 $ (−11.7%)"]
+
+
+@given(*[st.floats(1e-6, 1e5)] * 2)
+def test_a_reader_who_subtracts_finds_the_same_difference(before: float, after: float) -> None:
+    def number(text: str) -> float:
+        return float(text.partition(" (")[0].removesuffix(" $").replace("−", "-").replace(",", ""))
+
+    shown = sides(Quantity(before, after), words.USD)
+    difference = 0.0 if shown[2] == "none" else number(shown[2])
+    # What is left is the rounding of the difference itself, which shows cents from a dollar on.
+    allowed = 0.005 if abs(difference) >= 1 else abs(difference) / 100 + 1e-9
+    assert difference == pytest.approx(number(shown[1]) - number(shown[0]), abs=allowed + 1e-9)
+
+
+def test_costs_are_unknown_while_the_head_has_no_price() -> None:
+    plan = read_plan((GOLDEN / "move.json").read_text(encoding="utf-8"))
+    prices = {flavor: price for flavor, price in PRICES.items() if flavor != "t3.micro"}
+    rows = cells(render(summarize("local", plan, prices, MEASURED)))
+    assert rows[1][1:] == ["not measured yet", "not measured yet", "unknown"]
+    assert rows[2][1:3] == ["2 h 10 min", "1 h 16 min"]
+
+
+def test_a_capacity_is_told_in_its_own_line_and_a_tag_once() -> None:
+    text = render(summary("move"))
+    assert "`desired_capacity`: `1` → `4` |" in text and "<details>" not in text
+    tags = ({"tags": {"Name": name}, "tags_all": {"Name": name}, "size": size} for name, size in (("a", 1), ("b", 2)))
+    text = shown(resource("aws_x.y", *tags, ["update"]))
+    assert "| `tags.Name` | `a` | `b` |" in text and "tags_all" not in text
 
 
 def test_what_was_not_measured_is_said_to_be_so_and_never_zero() -> None:
     rows = cells(render(summary("move", Evidence())))
-    assert rows[1] == ["Dollars per million tokens", "not measured yet", "not measured yet", "unknown"]
+    assert rows[1] == ["Dollars per million tokens, head included", *["not measured yet"] * 2, "unknown"]
     assert rows[2][1:] == ["not measured yet", "not measured yet", "unknown"]
 
 
@@ -109,7 +138,7 @@ def test_a_flavor_shows_capacity_price_speed_interval_observations_and_source() 
         "0.1700 $",
         "9,033 (8,800 to 9,270)",
         "214",
-        "0.0052 $",
+        "0.00520 $",
         "file prices.yml",
     ]
     assert rows["c5.2xlarge"][1:] == [
@@ -180,7 +209,7 @@ def test_that_a_sensitive_value_changes_is_told_without_the_value() -> None:
             after_sensitive={"password": True},
         )
     )
-    assert "| `password` | `(sensitive)` | `(sensitive, changed)` |" in text and "hunter" not in text
+    assert "`password`: `(sensitive)` → `(sensitive, changed)`" in text and "hunter" not in text
 
 
 def test_sensitive_outputs_and_variables_are_not_shown() -> None:
@@ -205,7 +234,7 @@ def test_a_hostile_name_stays_in_its_cell() -> None:
         resource("aws_x.z", {"name": HOSTILE}, None, ["delete"]),
     )
     page = rendered(text)
-    assert all(len(row) in (3, 4) for row in cells(text)), "a table was torn"
+    assert all(len(row) in (2, 3, 4) for row in cells(text)), "a table was torn"
     addresses = [row[1] for row in cells(text) if row[0] == "change"]
     assert addresses == [f'aws_x.y["{HOSTILE}"]'.replace("\n", "↵")]
     inside = page[page.index("Resources") :]

@@ -136,7 +136,7 @@ def test_the_terminal_shows_costs_flavors_resources_and_how_to_apply(
         "1 → 4",
         "aws_autoscaling_group",
         "The guard allows it",
-        "centavo apply --plan",
+        "centavo --env test apply --plan",
     ]
     positions = [shown.index(part) for part in order]
     assert positions == sorted(positions)
