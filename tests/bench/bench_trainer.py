@@ -20,6 +20,9 @@ one thread), 1.25 s, and what ``trainer.fused`` with ``trainer.kernels`` did abo
 - Attention: 12 operators each way, with transposes and masks in memory. Now one each way, queries, keys and values by
   one product. MXNet's interleaved_matmul operators and batch_dot were left aside: they loop over small products and
   leave softmax, mask and dropout where they are.
+- Memory: fresh arrays cost a page fault for every 4 KiB, and bfloat16 kept 120 MB for every number of rows that it had
+  ever seen; ``trainer.allocation`` has the numbers. This bench has one shape only, a training has hundreds.
+- Compare processor time (``cpu_s_per_1000_tokens`` in the JSON) where others use the machine too.
 - What remains is the matrix products (60% of a step), for which oneDNN (FullyConnected) is twice as fast as the
   OpenBLAS behind dot and batch_dot; bfloat16 makes them cheaper again where there is AVX-512 BF16.
 """
@@ -153,7 +156,7 @@ def main() -> None:
     parser.add_argument("--processes", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--precisions", nargs="+", default=["float32", "bfloat16"])
     parser.add_argument("--rounds", type=int, default=3, help="how often the contestants take turns")
-    parser.add_argument("--steps", type=int, default=12, help="measured steps of a round")
+    parser.add_argument("--steps", type=int, default=10, help="measured steps of a round")
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "trainer.json")
     arguments = parser.parse_args()
     torch_python()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trainer.batches import collate
 from trainer.elastic import World
 from trainer.facts import FactWriter
 from trainer.finish import fetch_results, finish
@@ -159,9 +160,18 @@ def test_a_node_that_is_too_small_says_so_and_takes_no_part(
     assert fact["reason"] in caplog.text
 
 
-def test_accumulated_gradients_make_the_update_of_one_large_batch(tmp_path: Path) -> None:
+def test_accumulated_gradients_are_those_of_one_large_batch(tmp_path: Path) -> None:
     model = {"preset": "tiny", "layers": 1, "units": 16, "hidden": 16, "heads": 2, "dropout": 0.0}
-    one = training(small(tmp_path / "1", model=model, batch={"tokens": 256, "max_tokens": 120, "accumulate": 2}))
+    batch = {"tokens": 256, "max_tokens": 120, "accumulate": 2}
+    one = training(small(tmp_path / "1", model=model, batch=batch, stop={"steps": 1}))
     one.run(World({}))
-    assert one.state.progress.cursor == 24
-    assert one.state.progress.step == 12
+    assert (one.state.progress.step, one.state.progress.cursor) == (1, 2)
+
+    other = training(small(tmp_path / "2", model=model))
+    indices = [index for cursor in (0, 1) for index in other._feed.indices_at(cursor)]
+    large = collate([other._feed.sample(index) for index in indices], other.vocabulary.pad_id)
+    other._compute([large])
+    assert one.state.progress.tokens == large.target_tokens
+    for found, expected in zip(one._adam.gradients(), other._adam.gradients(), strict=True):
+        scale = float(expected.abs().max().asscalar())
+        np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), atol=1e-4 * scale)
