@@ -235,7 +235,10 @@ def iteration_times(run: Run, size: Size) -> Figure | None:
             axes.plot([x], [1e3 * step.modelled], "o", markersize=12, fillstyle="none", color=STAND_INS["accent"])
     axes.plot([], [], "o", color=STAND_INS["c0"], label="measured")
     axes.plot([], [], "o", markersize=10, fillstyle="none", color=STAND_INS["accent"], label="model, same fleet")
-    axes.set_ylim(bottom=0)
+    highest = 2e3 * max(step.q3 for step in measured)
+    axes.set_ylim(
+        0, min(axes.get_ylim()[1], highest)
+    )  # the curve of one node alone would flatten all that was measured
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("nodes")

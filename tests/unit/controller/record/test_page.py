@@ -179,6 +179,15 @@ def test_the_names_of_fleets_of_like_sizes_do_not_lie_over_each_other(tmp_path: 
     assert not [1 for one, other in combinations(boxes, 2) if one.overlaps(other)]
 
 
+def test_the_models_curve_does_not_flatten_what_was_measured(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path, initial=Fleet({"c5.large": 200}), tokens_per_step=1e6)
+    run.boot()
+    run.train(3)
+    figure = plots.iteration_times(read(run.end()), plots.WIDE)
+    assert figure is not None
+    assert figure.axes[0].get_ylim()[1] < 3e3 * run.step_s(run.fleet)
+
+
 def test_two_set_ups_differ_in_the_lines_that_differ() -> None:
     one = {"commit": "a", "command": {"POLICY": "x"}, "versions": {"python": "3.11"}, "files": {"f": "p: 1\nq: 2\n"}}
     two = {**one, "command": {"POLICY": "y"}, "files": {"f": "p: 1\nq: 3\n"}}
