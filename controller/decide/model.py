@@ -1,4 +1,4 @@
-"""What a fleet is expected to do and to cost: DESIGN.md's formulas."""
+"""What a fleet is expected to do and to cost: T = B / S + t_comm(N), and dollars per token of it."""
 
 from __future__ import annotations
 

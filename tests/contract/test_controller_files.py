@@ -1,4 +1,4 @@
-"""The files that others read: report.json, the capacity file, the journal, the iteration fact of DESIGN.md."""
+"""The files that others read: report.json, the capacity file, the journal, the iteration fact."""
 
 from __future__ import annotations
 
