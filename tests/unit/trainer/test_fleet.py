@@ -43,6 +43,7 @@ class Story:
     scores: dict[str, Any] = field(default_factory=dict)
     drained: tuple[int | None, dict[str, Any]] = (None, {})
     interrupted: tuple[int | None, dict[str, Any]] = (None, {})
+    lost: dict[str, Any] = field(default_factory=dict)
     healed_after_s: float = 0.0
     stopped_at_step: int = 0
     stop_code: int | None = None
@@ -57,7 +58,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 
 def tell(fleet: Fleet) -> Story:
-    """Grow, drain rank 0, interrupt one, lose one, stop the launcher, launch again, finish."""
+    """Grow, drain rank 0, interrupt one, lose rank 0, stop the launcher, launch again, finish."""
     story = Story(fleet)
     first, second, third, fourth = (fleet.add(number, speed=0.1) for number in (1, 2, 3, 4))
     fleet.write_hosts([first, second])
@@ -67,35 +68,43 @@ def tell(fleet: Fleet) -> Story:
     fleet.write_hosts([first, second, third, fourth])
     await_world(fleet, 4)
 
-    fleet.write_hosts([second, third, fourth])
-    story.drained = leave(first)
+    drained, *stay = by_rank([first, second, third, fourth])
+    fleet.write_hosts(stay)
+    story.drained = leave(drained)
     await_world(fleet, 3)
 
-    assert second.worker is not None
-    second.worker.send_signal(signal.SIGTERM)
-    story.interrupted = leave(second)
+    interrupted, *stay = stay
+    assert interrupted.worker is not None
+    interrupted.worker.send_signal(signal.SIGTERM)
+    story.interrupted = leave(interrupted)
     await_world(fleet, 2)
-    fleet.write_hosts([third, fourth])
+    fleet.write_hosts(stay)
 
-    assert third.worker is not None
-    third.worker.kill()
-    third.worker.wait()
+    lost, survivor = by_rank(stay)
+    assert lost.worker is not None
+    lost.worker.kill()
+    lost.worker.wait()
     lost_at = time.monotonic()
-    wait_until(lambda: fourth.fact()["world_size"] == 1, LIMIT_S, "healing")
+    wait_until(lambda: survivor.fact()["world_size"] == 1, LIMIT_S, "healing")
+    story.lost = lost.fact()
     story.healed_after_s = time.monotonic() - lost_at
     fleet.tend()
     await_world(fleet, 2)
 
     launcher.send_signal(signal.SIGTERM)
     story.stop_code = launcher.wait(LIMIT_S)
-    story.codes_when_stopped = [host.worker.wait(LIMIT_S) for host in (third, fourth) if host.worker is not None]
+    story.codes_when_stopped = [host.worker.wait(LIMIT_S) for host in stay if host.worker is not None]
     story.was_done_when_stopped = (fleet.results / "done.json").exists()
     story.stopped_at_step = fleet.step()
-    for host in (third, fourth):
+    for host in stay:
         host.start_worker()
     assert fleet.launch().wait(LIMIT_S) == 0, fleet.log()
     story.scores = fleet.scores()
     return story
+
+
+def by_rank(hosts: list[Host]) -> list[Host]:
+    return sorted(hosts, key=lambda host: int(host.fact()["rank"]))
 
 
 def train_on(fleet: Fleet, steps: int) -> None:
@@ -149,7 +158,7 @@ def test_planned_changes_lose_no_step(story: Story) -> None:
 
 def test_a_drained_rank_zero_leaves_with_code_0_and_a_last_fact(story: Story) -> None:
     code, fact = story.drained
-    assert (code, fact["state"]) == (0, "draining")
+    assert (code, fact["rank"], fact["state"]) == (0, 0, "draining")
     assert "left the training as planned after step" in fact["reason"]
 
 
@@ -159,7 +168,8 @@ def test_an_interrupted_rank_leaves_with_code_0_and_says_so(story: Story) -> Non
     assert fact["reason"].startswith("interrupted by SIGTERM")
 
 
-def test_a_lost_rank_is_healed_within_ten_seconds_and_its_host_may_come_back(story: Story) -> None:
+def test_a_lost_rank_zero_is_healed_within_ten_seconds_and_its_host_may_come_back(story: Story) -> None:
+    assert story.lost["rank"] == 0
     assert story.healed_after_s < 10.0
     sizes = [(change["from_size"], change["to_size"]) for change in story.scores["changes"]]
     assert sizes[3:5] == [(2, 1), (1, 2)]
