@@ -56,7 +56,10 @@ class Feed:
 
     def _part(self, cursor: int) -> Batch | None:
         mine = split(self.indices_at(cursor), self._encoded.lengths, self._shares)[self._rank]
-        return collate([self._encoded.samples[index] for index in mine], self._pad_id) if mine else None
+        if not mine:
+            return None
+        samples = [self._encoded.samples[index] for index in mine]
+        return collate(samples, self._pad_id, self._settings.length_multiple)
 
     def _plan_of(self, epoch: int) -> EpochPlan:
         return EpochPlan(
@@ -64,6 +67,7 @@ class Feed:
             self._settings.tokens,
             self._seed,
             epoch,
+            multiple=self._settings.length_multiple,
             max_sentences=self._settings.max_sentences,
         )
 

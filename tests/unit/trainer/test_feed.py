@@ -73,3 +73,12 @@ def test_accumulated_batches_are_consecutive() -> None:
     one, plain = feed(accumulate=2), feed()
     taken = seen_at([one], 1)
     assert sorted(taken) == sorted(10 + index for cursor in (2, 3) for index in plain.indices_at(cursor))
+
+
+def test_a_finer_multiple_of_lengths_pads_less() -> None:
+    def padding(multiple: int) -> float:
+        one = feed(count=600, length_multiple=multiple)
+        parts = [part for step in range(one.batches_per_epoch) for part in one.parts_at(step) if part is not None]
+        return sum(part.padding_share * part.tgt.size for part in parts) / sum(part.tgt.size for part in parts)
+
+    assert padding(1) < padding(2) < padding(8)
