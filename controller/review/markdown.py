@@ -156,8 +156,8 @@ class _View:
 
 
 MARKS = {
-    Action.DESTROY: "🛑 **destroy**",
-    Action.REPLACE: "🛑 **destroy and create again**",
+    Action.DESTROY: "🛑\u00a0**destroy**",
+    Action.REPLACE: "🛑\u00a0**replace**",
     Action.FORGET: "⚠️ forget (it stays, unmanaged)",
     Action.UPDATE: "change",
     Action.CREATE: "add",

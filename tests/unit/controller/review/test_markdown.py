@@ -159,7 +159,7 @@ def test_a_flavor_without_a_price_makes_the_cost_unknown_and_is_named() -> None:
 def test_a_destroyed_bucket_comes_first_and_is_marked_and_refused() -> None:
     text = render(summary("bucket"))
     resources = [row for row in cells(text) if "aws_" in "".join(row[1:2])]
-    assert resources[0][0] == "🛑 destroy and create again" and resources[0][1].endswith("aws_s3_bucket.this")
+    assert resources[0][0] == "🛑\u00a0replace" and resources[0][1].endswith("aws_s3_bucket.this")
     assert "⛔" in text.split("\n\n")[1] and "--acknowledge destroy-storage" in text
 
 
@@ -274,7 +274,7 @@ def test_a_plan_of_any_size_fits_github_and_says_what_it_left_out(count: int) ->
     assert characters(text) <= GITHUB_LIMIT
     assert text.index("🛑") < text.index("| change |") if count > 1 else "🛑" in text
     assert ("<details><summary>1 to destroy" in text) == (count > 25)
-    listed = len([row for row in cells(text) if row[0] in ("change", "🛑 destroy and create again")])
+    listed = len([row for row in cells(text) if row[0] in ("change", "🛑\u00a0replace")])
     left_out = re.search(r"… and ([\d,]+) resources? more", text)
     assert listed + (int(left_out[1].replace(",", "")) if left_out else 0) == count
 
