@@ -61,7 +61,7 @@ def measure(directory: Path, speeds: list[float], steps: int, is_balanced: bool)
 def main() -> None:
     """Run, print the table, write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=160)
+    parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--speeds", type=float, nargs="+", default=[0.12, 0.30], help="shares of a core, one per host")
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "balance.json")
     options = parser.parse_args()

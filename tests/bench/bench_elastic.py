@@ -56,7 +56,7 @@ def replace_all(steps: int) -> Callable[[Fleet, list[Host]], None]:
     """Replace every node, in two moves of which the first begins after a fifth of the steps."""
 
     def play(fleet: Fleet, hosts: list[Host]) -> None:
-        wait_until(lambda: fleet.step() >= steps // 5, LIMIT_S, "a fifth of the steps")
+        wait_for(fleet, lambda: fleet.step() >= steps // 5, "a fifth of the steps")
         oldest = max(hosts, key=lambda host: host.fact()["rank"])
         new = [fleet.add(number) for number in range(11, 11 + NODES - 1)]
         move(fleet, [*hosts, *new], [oldest, *new])
@@ -68,10 +68,21 @@ def replace_all(steps: int) -> Callable[[Fleet, list[Host]], None]:
 
 def move(fleet: Fleet, grown: list[Host], shrunk: list[Host]) -> None:
     """Grow, join, shrink, as the controller moves a fleet."""
-    wait_until(lambda: all(host.is_warm or host.fact().get("step") for host in grown), LIMIT_S, "warm workers")
+    wait_for(fleet, lambda: all(host.is_warm or host.fact().get("step") for host in grown), "warm workers")
     for hosts in (grown, shrunk):
         fleet.write_hosts(hosts)
-        wait_until(lambda hosts=hosts: are_training(hosts), LIMIT_S, f"a world of {len(hosts)}")
+        wait_for(fleet, lambda hosts=hosts: are_training(hosts), f"a world of {len(hosts)}")
+
+
+def wait_for(fleet: Fleet, condition: Callable[[], bool], what: str) -> None:
+    """Wait, while the training goes on."""
+
+    def is_there() -> bool:
+        if fleet.launcher is not None and fleet.launcher.poll() is not None:
+            raise SystemExit(f"the training ended before there was {what}: give it more --steps")
+        return condition()
+
+    wait_until(is_there, LIMIT_S, what)
 
 
 def are_training(hosts: list[Host]) -> bool:
@@ -83,7 +94,7 @@ def are_training(hosts: list[Host]) -> bool:
 def main() -> None:
     """Run, print the table, write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=2500)
+    parser.add_argument("--steps", type=int, default=1600)
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "elastic.json")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="elastic-") as name:
