@@ -196,7 +196,7 @@ def _details(change: PlanChange, compared: tuple[AttributeChange, ...]) -> str:
     if change.reason:
         forced_by = ", ".join(code(attribute.path) for attribute in compared if attribute.forces_replacement)
         why = plain(REASONS.get(change.reason, change.reason.replace("_", " ")))
-        parts.append(f"{why}: {forced_by}" if forced_by else why)
+        parts.append(f"forced by {forced_by}" if forced_by else why)
     attribute = _in_a_word(change, compared)
     if attribute is not None:
         before, after = (code(words.value(attribute.path, side)) for side in (attribute.before, attribute.after))
