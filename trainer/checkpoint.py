@@ -131,6 +131,11 @@ class Checkpoints:
                 log.warning("checkpoint %s/%s is removed: nothing goes on from it", self._storage.location, name)
                 self._storage.delete(name)
 
+    @property
+    def are_there(self) -> bool:
+        """Whether the storage holds any, usable or not."""
+        return bool(self._storage.names(PREFIX))
+
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint that can be used, None when there is none; refused ones are logged with the reason."""
         return next(iter(self.newest(1)), None)

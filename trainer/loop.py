@@ -219,8 +219,16 @@ class Training:
         log.info("rank %d of %d trains from step %d", world.rank, world.size, self.state.progress.step)
 
     def _resume_from_checkpoint(self) -> None:
-        """Rank 0 of the first world: other ranks take the state over from it."""
+        """Rank 0 of the first world: other ranks take the state over from it.
+
+        Raises TrainingFailedError when there are checkpoints and none can be used: to begin anew would replace them.
+        """
         checkpoint = self._checkpoints.latest() if self._resume else None
+        if self._resume and checkpoint is None and self._checkpoints.are_there:
+            raise TrainingFailedError(
+                f"none of the checkpoints in {self.storage.location} can be used (the log says why): take the settings "
+                "and the version that made them, or begin in another storage"
+            )
         if checkpoint is not None:
             self.state.load(checkpoint)
             self.state.progress.restarts += 1

@@ -104,6 +104,14 @@ def test_a_loss_that_is_no_number_stops_it_and_the_last_good_checkpoint_can_be_g
     assert np.isfinite(tame.state.progress.loss or np.nan)
 
 
+def test_checkpoints_of_another_training_are_neither_gone_on_from_nor_replaced(tmp_path: Path) -> None:
+    training(small(tmp_path, stop={"steps": 8})).run(World({}))
+    with pytest.raises(TrainingFailedError, match=r"none of the checkpoints in .* can be used"):
+        training(small(tmp_path, seed=2), resume=True).run(World({}))
+    kept = sorted(path.name for path in (tmp_path / "storage" / "checkpoints").iterdir())
+    assert kept == ["step-000000004", "step-000000008"]
+
+
 def test_a_loss_that_is_no_number_before_any_checkpoint_says_to_start_again(tmp_path: Path) -> None:
     wild = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint={"every_steps": 1})
     with pytest.raises(TrainingFailedError, match=r"at step 2: .* and start again"):
