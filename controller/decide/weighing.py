@@ -48,14 +48,16 @@ def _least_bad(outlook: Outlook) -> Choice | None:
     cheapest = min(_found(free, Objective.COST, 0.0), key=lambda f: f.remaining_usd, default=None)
     if fastest is None or cheapest is None:
         return None
-    if outlook.time_left_s is not None and outlook.as_measured(fastest).remaining_s > outlook.time_left_s:
-        needs = f"even the fastest fleet allowed, {fastest.target}, needs {in_hours(fastest.remaining_s)}"
+    soonest_s = outlook.as_measured(fastest).remaining_s
+    if outlook.time_left_s is not None and soonest_s > outlook.time_left_s:
+        needs = f"even the fastest fleet allowed, {fastest.target}, needs {in_hours(soonest_s)}"
         return Choice(fastest, f"the deadline in {in_hours(outlook.time_left_s)} cannot be kept: {needs}")
     in_time = replace(outlook, money_left_usd=None)
     kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
     best = min(kept, key=lambda f: f.remaining_usd)
-    if outlook.money_left_usd is not None and outlook.as_measured(cheapest).remaining_usd > outlook.money_left_usd:
-        needs = f"even the cheapest fleet allowed, {cheapest.target}, needs ${cheapest.remaining_usd:.4f}"
+    least_usd = outlook.as_measured(cheapest).remaining_usd
+    if outlook.money_left_usd is not None and least_usd > outlook.money_left_usd:
+        needs = f"even the cheapest fleet allowed, {cheapest.target}, needs ${least_usd:.4f}"
         return Choice(best, f"the ${outlook.money_left_usd:.4f} left of the budget are not enough: {needs}")
     return Choice(best, "deadline and budget cannot both be kept: the deadline comes first")
 

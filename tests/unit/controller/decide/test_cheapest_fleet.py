@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -58,6 +59,15 @@ def test_a_deadline_that_no_fleet_keeps_is_told_and_the_fastest_is_taken(trainin
     decision = training.decide(Limits(6, 6, deadline_at=training.now + 3600))
     assert decision.target == Fleet({"c5.2xlarge": 6})
     assert "cannot be kept: even the fastest fleet allowed, 6 x c5.2xlarge, needs" in decision.reason
+
+
+def test_what_steps_take_beyond_the_model_is_in_the_number_that_is_told(training):
+    stay_s = training.decide().fleets[0].remaining_s
+    uncounted = DecideSettings(count_communication=False)
+    slow = training.observe(iteration_time_s=3 * stay_s / training.progress.remaining_steps)
+    decision = training.decide(Limits(6, 6, deadline_at=training.now + stay_s), uncounted, slow)
+    [needed_h] = re.findall(r"the fastest fleet allowed, 6 x c5.2xlarge, needs ([0-9.]+) h", decision.reason)
+    assert float(needed_h) * 3600 > stay_s
 
 
 def test_a_budget_that_no_fleet_keeps_is_told(training):
