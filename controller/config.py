@@ -126,7 +126,8 @@ class ControllerSettings(_Section):
 class NodeSettings(_Section):
     """What Ansible is told of a node."""
 
-    network_interface: str
+    network_interface: str | None = None
+    """Where the ranks listen; by default the interface of each node's default route."""
     root: str
     python: str
     fact_path: str

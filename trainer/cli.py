@@ -104,7 +104,9 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
         "--attach-command", required=True, help="how to attach on a node: ... -m trainer attach --socket ..."
     )
     parser.add_argument(
-        "--network-interface", required=True, help="the interface that the ranks speak over, such as ens5"
+        "--network-interface",
+        required=True,
+        help="the head's interface towards the nodes, such as ens5; theirs is HOROVOD_GLOO_IFACE in their environment",
     )
     parser.add_argument("--min-np", type=int, default=1, help="fewest ranks to train with (default: 1)")
     parser.add_argument("--max-np", type=int, default=64, help="most ranks to train with (default: 64)")

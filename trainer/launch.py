@@ -41,6 +41,7 @@ COMPANY_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 30.0
 COOLDOWN_RANGE_S = (1, 30)
 EXIT_STOPPED = 143
+INTERFACE = "HOROVOD_GLOO_IFACE"
 
 
 @dataclass(frozen=True)
@@ -312,10 +313,14 @@ class Launcher:
 
 
 def environment_of(command: str) -> dict[str, str]:
-    """The HOROVOD_* variables of a command line that Horovod made: ``env NAME=value ... command``."""
+    """The HOROVOD_* variables of a command line that Horovod made: ``env NAME=value ... command``.
+
+    But for the network interface: Horovod names the head's, and the nodes may have others, which are in their own
+    environment.
+    """
     words = shlex.split(command)
     pairs = (word.split("=", 1) for word in words if "=" in word)
-    return {name: value for name, value in pairs if name.startswith("HOROVOD_")}
+    return {name: value for name, value in pairs if name.startswith("HOROVOD_") and name != INTERFACE}
 
 
 def _write_atomically(path: Path, text: str) -> None:

@@ -42,6 +42,7 @@ class Host:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
             "OMP_NUM_THREADS": "1",
+            "HOROVOD_GLOO_IFACE": "lo",
             "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:9",  # nobody is there, and says so at once
         }
         if speed is not None:

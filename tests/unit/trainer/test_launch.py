@@ -165,8 +165,8 @@ def test_hosts_are_read_with_comments_and_slots(tmp_path: Path) -> None:
         read_hosts(tmp_path / "hosts")
 
 
-def test_only_horovod_s_environment_is_handed_over() -> None:
-    command = "env HOROVOD_RANK=3 HOROVOD_HOSTNAME=10.0.0.5 PATH='/a b' NCCL_SOCKET_IFNAME=lo SECRET=x attach"
+def test_only_horovod_s_environment_is_handed_over_and_the_interface_is_the_node_s_own() -> None:
+    command = "env HOROVOD_RANK=3 HOROVOD_HOSTNAME=10.0.0.5 HOROVOD_GLOO_IFACE=ens5 PATH='/a b' SECRET=x attach"
     assert environment_of(command) == {"HOROVOD_RANK": "3", "HOROVOD_HOSTNAME": "10.0.0.5"}
 
 
