@@ -224,7 +224,7 @@ class Outlook:
         stay = self.as_measured(self.stay)
         if self.time_left_s is not None and stay.remaining_s * (1 + COMPELLING_MARGIN) > self.time_left_s:
             needs = f"{self.situation.current} needs {in_hours(stay.remaining_s)}"
-            return f"{needs} and the deadline is in {in_hours(self.time_left_s)}"
+            return f"{needs} and {deadline_in_words(self.time_left_s)}"
         return (
             f"{self.situation.current} needs ${stay.remaining_usd:.4f} more and"
             f" ${self.money_left_usd:.4f} are left of the budget"
@@ -254,6 +254,13 @@ class Outlook:
             spent_usd = rate * grow_s / SECONDS_PER_HOUR
             max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)
         return replace(self.bounds, max_step_s=max_step_s, max_usd_per_step=max_usd)
+
+
+def deadline_in_words(time_left_s: float) -> str:
+    """When the deadline is, for people."""
+    if time_left_s < 0:
+        return f"the deadline was {in_hours(-time_left_s)} ago"
+    return f"the deadline is in {in_hours(time_left_s)}"
 
 
 def in_hours(seconds: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from controller.decide.bounds import Bounds, Found
 from controller.decide.fewer import best_fewer
 from controller.decide.limits import violation
-from controller.decide.outlook import Forecast, Lack, Outlook, in_hours
+from controller.decide.outlook import Forecast, Lack, Outlook, deadline_in_words, in_hours
 from controller.decide.search import best_fleet
 from controller.decide.settings import Objective
 from controller.domain import Fleet, MovePhase
@@ -50,8 +50,9 @@ def _least_bad(outlook: Outlook) -> Choice | None:
         return None
     soonest_s = outlook.as_measured(fastest).remaining_s
     if outlook.time_left_s is not None and soonest_s > outlook.time_left_s:
+        missed = f"{deadline_in_words(outlook.time_left_s)} and cannot be kept"
         needs = f"even the fastest fleet allowed, {fastest.target}, needs {in_hours(soonest_s)}"
-        return Choice(fastest, f"the deadline in {in_hours(outlook.time_left_s)} cannot be kept: {needs}")
+        return Choice(fastest, f"{missed}: {needs}")
     in_time = replace(outlook, money_left_usd=None)
     kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
     best = min(kept, key=lambda f: f.remaining_usd)

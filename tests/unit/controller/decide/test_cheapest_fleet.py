@@ -61,6 +61,12 @@ def test_a_deadline_that_no_fleet_keeps_is_told_and_the_fastest_is_taken(trainin
     assert "cannot be kept: even the fastest fleet allowed, 6 x c5.2xlarge, needs" in decision.reason
 
 
+def test_a_deadline_that_has_passed_is_told_as_such(training):
+    decision = training.decide(Limits(6, 6, deadline_at=training.now - 60))
+    assert decision.target == Fleet({"c5.2xlarge": 6})
+    assert "the deadline was 60 s ago and cannot be kept" in decision.reason
+
+
 def test_what_steps_take_beyond_the_model_is_in_the_number_that_is_told(training):
     stay_s = training.decide().fleets[0].remaining_s
     uncounted = DecideSettings(count_communication=False)
