@@ -37,8 +37,8 @@ train: setup cloud-up ## Configure the nodes and start the training; nothing mov
 
 ##@ Looking
 .PHONY: plan status facts explain watch report picture
-plan: setup cloud-up ## Show what would change and what it costs
-	@$(CENTAVO) plan --markdown plan.md || [ $$? -eq 2 ]
+plan: setup cloud-up ## Show what would change and what it costs (ACKNOWLEDGE=, names of dangers that are meant)
+	@$(CENTAVO) plan $(addprefix --acknowledge=,$(ACKNOWLEDGE)) --markdown plan.md || [ $$? -eq 2 ]
 status: setup ## Fleet, training and costs at a glance
 	@$(CENTAVO) status
 facts: setup ## What every rank last said of itself

@@ -58,7 +58,7 @@ module "centavo" {
   destroy_results = true
   require_tls     = false # the local cloud's endpoint is plain HTTP on loopback
 
-  # moto 5.1 never reports the lifecycle rules as the provider waits for them (getmoto/moto issues 9708 and 9729).
+  # What is deleted here is of no use any more.
   keep_deleted_days = null
 
   tags = { Project = "centavo" }
