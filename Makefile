@@ -43,8 +43,8 @@ status: setup ## Fleet, training and costs at a glance
 	@$(CENTAVO) status
 facts: setup ## What every rank last said of itself
 	@$(CENTAVO) facts
-explain: setup ## Why the last decision came out as it did
-	@$(CENTAVO) explain
+explain: setup ## Why the last decision came out as it did, or another (DECISION= RUN=)
+	@$(CENTAVO) explain $(DECISION) $(call option,RUN,run)
 watch: setup ## The live view of a run that goes on elsewhere
 	@$(CENTAVO) watch
 report: setup ## Open the last run's report, or print its path

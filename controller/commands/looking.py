@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sqlite3
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping
@@ -17,26 +16,23 @@ from rich.console import Console
 
 from controller.assembly import Workshop
 from controller.clock import Clock
+from controller.commands.explaining import add_explain_options, explain
+from controller.commands.journals import Command, reading, run_or_latest
 from controller.commands.telling import print_reports
-from controller.decide.explain import render_explanation
 from controller.domain import Fleet, Observation
 from controller.errors import JournalError, StoppedError
 from controller.observe.progress import read_progress
-from controller.promises import in_words
 from controller.record import codec
 from controller.record.events import describe
-from controller.record.journal import FILE_NAME as JOURNAL_NAME
 from controller.record.journal import Journal, Stage
 from controller.record.live import shown
 from controller.record.report import make_report
-from controller.record.runs import latest_run
 from controller.record.table import facts_table
 from controller.record.view import render
 from controller.record.watch import Watcher, line_of
 from controller.times import iso
 
 Add = Callable[..., argparse.ArgumentParser]
-Command = Callable[[Workshop, argparse.Namespace], int]
 LOOK_EVERY_S = 1.0
 
 
@@ -44,14 +40,14 @@ def add_looking(add_command: Add) -> None:
     """These commands; `add_command` makes a command."""
 
     def add(name: str, command: Command, purpose: str) -> argparse.ArgumentParser:
-        return add_command(name, partial(_reading, command), purpose)
+        return add_command(name, partial(reading, command), purpose)
 
     for name, function, purpose in (
         ("status", status, "the fleet, the training and the costs at a glance"),
         ("facts", facts, "what every node says of itself"),
-        ("explain", explain, "the last decision and its evidence"),
     ):
         add(name, function, purpose).add_argument("--json", action="store_true", help="as JSON")
+    add_explain_options(add("explain", explain, "a decision and its evidence: the last one, or any of a run"))
     parser = add("report", report, "what a run measured, moved and saved, as a page; or two runs side by side")
     parser.add_argument("run", nargs="*", help="a run's folder under runs/ (default: the latest), or two to compare")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -63,20 +59,9 @@ def add_looking(add_command: Add) -> None:
     parser.add_argument("--once", action="store_true", help="show it once, and end")
 
 
-def _reading(command: Command, workshop: Workshop, options: argparse.Namespace) -> int:
-    """Runs a command. Raises JournalError where a journal turns out to be damaged while it is read."""
-    try:
-        return command(workshop, options)
-    except sqlite3.DatabaseError as error:
-        raise JournalError(
-            f"A journal under {workshop.environment.runs_directory} can't be read: {error}.",
-            "Where a run was copied, copy its folder again, while nothing writes to it; else move that folder away.",
-        ) from error
-
-
 def status(workshop: Workshop, options: argparse.Namespace) -> int:
     """Fleet, training and costs."""
-    journal = _latest(workshop)
+    journal = run_or_latest(workshop)
     terraform = workshop.terraform()
     is_up = terraform.outputs() is not None
     observation = workshop.cluster(journal).look() if is_up and journal.stage() is not Stage.ENDED else None
@@ -120,7 +105,7 @@ def _status(workshop: Workshop, journal: Journal, observation: Observation | Non
 
 def facts(workshop: Workshop, options: argparse.Namespace) -> int:
     """Every node's iteration fact, or why it is unknown."""
-    observation = workshop.cluster(_latest(workshop)).look()
+    observation = workshop.cluster(run_or_latest(workshop)).look()
     if options.json:
         print(json.dumps(codec.plain(observation), indent=2))
     else:
@@ -128,24 +113,9 @@ def facts(workshop: Workshop, options: argparse.Namespace) -> int:
     return 0
 
 
-def explain(workshop: Workshop, options: argparse.Namespace) -> int:
-    """The last decision, and what was promised of its run."""
-    journal = _latest(workshop)
-    decision = journal.last_decision()
-    if decision is None:
-        raise JournalError("Nothing has been decided yet.", "`centavo optimize` decides as soon as facts come in.")
-    if options.json:
-        print(json.dumps(codec.plain(decision), indent=2))
-        return 0
-    print(render_explanation(decision), end="")
-    for promise in in_words(journal.info().promises):
-        print(promise)
-    return 0
-
-
 def report(workshop: Workshop, options: argparse.Namespace) -> int:
     """A run's report, made anew from its journal; or two runs compared."""
-    journals = [_run(workshop, name) for name in options.run] or [_latest(workshop)]
+    journals = [run_or_latest(workshop, name) for name in options.run or [None]]
     if options.json:
         made = [make_report(journal, workshop.usd_per_hour, workshop.clock.now()) for journal in journals]
         print(json.dumps(made if len(made) > 1 else made[0], indent=2))
@@ -160,7 +130,7 @@ def report(workshop: Workshop, options: argparse.Namespace) -> int:
 
 def watch(workshop: Workshop, options: argparse.Namespace) -> int:
     """Shows a run until it ends or a person stops looking."""
-    journal = _run(workshop, options.run) if options.run else _latest(workshop)
+    journal = run_or_latest(workshop, options.run)
     try:
         follow(journal, workshop.usd_per_hour, workshop.clock, once=options.once)
     except StoppedError:
@@ -208,7 +178,7 @@ def picture(workshop: Workshop, options: argparse.Namespace) -> int:
     from controller.record.html.picture import write  # noqa: PLC0415
     from controller.record.html.run import read_run  # noqa: PLC0415
 
-    journal = _run(workshop, options.run) if options.run else _latest(workshop)
+    journal = run_or_latest(workshop, options.run)
     file = workshop.environment.path(options.out)
     write(read_run(journal, make_report(journal, workshop.usd_per_hour, workshop.clock.now())), file)
     print(f"Picture: {file}")
@@ -230,23 +200,6 @@ def _open(page: Path) -> None:
     has_desktop = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) or sys.platform == "darwin"
     if has_desktop and sys.stdout.isatty():
         webbrowser.open(page.resolve().as_uri())
-
-
-def _latest(workshop: Workshop) -> Journal:
-    journal = latest_run(workshop.environment.runs_directory)
-    if journal is None:
-        raise JournalError("There is no run yet.", "`centavo optimize` starts one.")
-    return journal
-
-
-def _run(workshop: Workshop, name: str) -> Journal:
-    """The run of that name; a shell's completion makes `runs/NAME/` of it."""
-    directory = workshop.environment.runs_directory / Path(name).name
-    if not (directory / JOURNAL_NAME).is_file():
-        raise JournalError(
-            f"There is no run {name!r} under {workshop.environment.runs_directory}.", "`ls runs` lists them."
-        )
-    return Journal(directory.resolve())
 
 
 def _human(value: Any) -> str:

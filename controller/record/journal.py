@@ -6,6 +6,7 @@ Every write is a transaction of its own, so that a controller killed at any poin
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -204,9 +205,12 @@ class Journal:
             )
 
     def spent_usd(self, until: float | None = None) -> float:
-        """The cost of the cluster integrated over the observations; `until` extends the last one to a time."""
+        """The cost of the cluster integrated over the observations up to `until`, until which the last of them holds;
+        without it over all of them."""
         spent, previous = 0.0, None
-        for row in self._database.execute("SELECT at, usd_per_hour FROM summaries ORDER BY at, id"):
+        latest = math.inf if until is None else until
+        rows = self._database.execute("SELECT at, usd_per_hour FROM summaries WHERE at <= ? ORDER BY at, id", (latest,))
+        for row in rows:
             if previous is not None:
                 spent += (row["at"] - previous["at"]) * previous["usd_per_hour"] / SECONDS_PER_HOUR
             previous = row

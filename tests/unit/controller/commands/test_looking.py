@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from rich.console import Console
 
 from controller.assembly import Workshop
@@ -18,22 +17,11 @@ from controller.commands.looking import follow
 from controller.domain import Observation
 from controller.errors import JournalError, StoppedError
 from controller.record.journal import FILE_NAME, Journal
-from tests.unit.controller.harness import SETTINGS
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
 Captured = pytest.CaptureFixture[str]
 LOOKING = ("status", "facts", "explain", "report", "picture", "watch")
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A checkout with one environment, and no run."""
-    environment = tmp_path / "terraform" / "environments" / "test"
-    environment.mkdir(parents=True)
-    (environment / "centavo.yml").write_text(yaml.safe_dump(SETTINGS))
-    (environment / "prices.yml").write_text(yaml.safe_dump(PRICES))
-    return tmp_path
 
 
 def centavo(root: Path, *arguments: str) -> int:
