@@ -50,17 +50,23 @@ def _least_bad(outlook: Outlook) -> Choice | None:
         return None
     soonest_s = outlook.as_measured(fastest).remaining_s
     if outlook.time_left_s is not None and soonest_s > outlook.time_left_s:
-        missed = f"{deadline_in_words(outlook.time_left_s)} and cannot be kept"
-        needs = f"even the fastest fleet allowed, {fastest.target}, needs {in_hours(soonest_s)}"
-        return Choice(fastest, f"{missed}: {needs}")
+        return Choice(fastest, _too_late(fastest.target, soonest_s, outlook.time_left_s))
     in_time = replace(outlook, money_left_usd=None)
     kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
     best = min(kept, key=lambda f: f.remaining_usd)
     least_usd = outlook.as_measured(cheapest).remaining_usd
     if outlook.money_left_usd is not None and least_usd > outlook.money_left_usd:
-        needs = f"even the cheapest fleet allowed, {cheapest.target}, needs ${least_usd:.4f}"
-        return Choice(best, f"the ${outlook.money_left_usd:.4f} left of the budget are not enough: {needs}")
-    return Choice(best, "deadline and budget cannot both be kept: the deadline comes first")
+        needs = f"even the cheapest that is allowed, {cheapest.target}, needs ${least_usd:.4f}"
+        return Choice(best, f"no fleet keeps the budget: {needs} and ${outlook.money_left_usd:.4f} are left")
+    return Choice(best, "no fleet keeps both deadline and budget: the deadline comes first")
+
+
+def _too_late(fastest: Fleet, needed_s: float, left_s: float) -> str:
+    """That even the fastest fleet ends after the deadline."""
+    if left_s < 0:
+        return f"{deadline_in_words(left_s)}: the fastest fleet that is allowed, {fastest}, needs {in_hours(needed_s)}"
+    needs = f"even the fastest that is allowed, {fastest}, needs {in_hours(needed_s)}"
+    return f"no fleet keeps the deadline: {needs} and {in_hours(left_s)} are left"
 
 
 def _candidates(outlook: Outlook, margin: float) -> Iterator[Forecast]:

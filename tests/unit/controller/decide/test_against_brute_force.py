@@ -21,6 +21,8 @@ BOLD = DecideSettings(
 )
 """Without the margins that uncertainty asks for: here all is known."""
 EXAMPLES = settings(max_examples=60, deadline=None)
+FIT_TOLERANCE = 0.03
+"""How far, as a share, a step's time may be off that is reckoned with the fitted communication."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +127,14 @@ def test_deadline_and_budget_are_kept_where_some_fleet_keeps_them(training_of, o
 
     decision = training.decide(limits, replace(BOLD, objective=objective))
     chosen = cost_of(training, decision.target)
-    margin = BOLD.deadline_margin + 0.01
+    margin = BOLD.deadline_margin + FIT_TOLERANCE
     if any(keeps(cost, margin) for cost in found):
         assert keeps(chosen, 0.0)
         best = min(cost.usd if objective is Objective.COST else cost.seconds for cost in found if keeps(cost, margin))
         assert (chosen.usd if objective is Objective.COST else chosen.seconds) <= 1.03 * best
     elif not any(keeps(cost, 0.0) for cost in found):
         stays = keeps(cost_of(training, training.fleet), 0.0)
-        assert stays or "cannot" in decision.reason or "are not enough" in decision.reason
+        assert stays or "no fleet keeps" in decision.reason
 
 
 @EXAMPLES
