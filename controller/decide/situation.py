@@ -13,11 +13,12 @@ from controller.decide.communication import Communication, fit_communication
 from controller.decide.limits import UNBOUNDED, failed_caps, node_cap, unavailable_reasons
 from controller.decide.model import TOKENS_PER_MILLION, FleetModel
 from controller.decide.pricing import usable_prices
-from controller.decide.settings import DecideSettings
+from controller.decide.settings import Batches, DecideSettings
 from controller.decide.speeds import Speed, is_usable, measure_speeds, median
 from controller.domain import (
     SECONDS_PER_HOUR,
     Decision,
+    Fact,
     FlavorEstimate,
     Fleet,
     FleetEstimate,
@@ -31,6 +32,8 @@ from controller.domain import (
 
 KEPT_OBSERVATIONS = 30
 RECENT_STEP_TIMES = 5
+SETTLED_IMBALANCE = 1.25
+"""How much longer than with an even division of the work the slowest rank may take once batches are balanced."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +93,19 @@ class Situation:
             if observation.fleet != self.current or len(times) >= RECENT_STEP_TIMES:
                 break
             facts = [f for f in observation.facts if is_usable(f, observation.at, self.settings)]
-            measured = [f.iteration_time_s for f in facts if f.world_size == self.current.size and f.iteration_time_s]
-            sound = [seconds for seconds in measured if 0 < seconds < math.inf]
+            of_all = [f for f in facts if f.world_size == self.current.size]
+            sound = [f.iteration_time_s for f in of_all if f.iteration_time_s and 0 < f.iteration_time_s < math.inf]
             if sound:
-                times.append(median(sound))
+                times.append(median(sound) - self._passing_s(of_all))
         return median(times) if times else None
+
+    def _passing_s(self, facts: Sequence[Fact]) -> float:
+        """By how many seconds ranks hold a step up whose share of the batch is far too large: it is being adapted."""
+        if self.settings.batches is Batches.EQUAL:
+            return 0.0
+        work = [(f.tokens, f.compute_time_s) for f in facts if f.tokens and f.compute_time_s]
+        even_s = sum(tokens for tokens, _ in work) / sum(tokens / seconds for tokens, seconds in work)
+        return max(0.0, max(seconds for _, seconds in work) - SETTLED_IMBALANCE * even_s)
 
     @cached_property
     def barred(self) -> dict[str, str]:

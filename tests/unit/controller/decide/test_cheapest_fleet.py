@@ -76,6 +76,24 @@ def test_what_steps_take_beyond_the_model_is_in_the_number_that_is_told(training
     assert float(needed_h) * 3600 > stay_s
 
 
+def test_shares_that_are_still_being_adapted_make_no_deadline_look_missed(training):
+    """Before batches are balanced, equal shares make every step as slow as the slowest node."""
+    present = training.observe()
+    share = training.tokens_per_step / training.fleet.size
+    slowest_s = share / min(training.speeds.values())
+    equal = [
+        replace(f, tokens=share, compute_time_s=share / training.speeds[f.flavor], iteration_time_s=slowest_s)
+        for f in present.facts
+    ]
+    settings = DecideSettings(count_communication=False)
+    stay_s = training.decide(settings=settings).fleets[0].remaining_s
+    limits = Limits(6, 6, deadline_at=training.now + 1.4 * stay_s)
+    assert slowest_s * training.progress.remaining_steps > 2 * stay_s
+    decision = training.decide(limits, settings, replace(present, facts=tuple(equal)))
+    assert decision.target == training.decide(limits, settings).target
+    assert "deadline" not in decision.reason
+
+
 def test_a_budget_that_no_fleet_keeps_is_told(training):
     decision = training.decide(Limits(6, 6, budget_usd=1.0))
     assert "no fleet keeps the budget: even the cheapest that is allowed, 6 x c5.large, needs" in decision.reason
