@@ -51,7 +51,7 @@ def plot_shares(over_oracle: Mapping[str, Sequence[float]], title: str, path: Pa
         )
     axis.set(title=title, xscale="log", xlim=(0.9, 10), ylim=(0, 100))
     axis.set(xlabel="cost over the oracle's", ylabel="share of the scenarios, %")
-    axis.set_xticks([1, 1.05, 1.2, 1.5, 2, 3, 5, 10], labels=["1", "1.05", "1.2", "1.5", "2", "3", "5", "10"])
+    axis.set_xticks([1, 1.2, 1.5, 2, 3, 5, 10], labels=["1", "1.2", "1.5", "2", "3", "5", "10"])
     axis.minorticks_off()
     axis.grid(alpha=0.3)
     axis.legend(loc="lower right")
