@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,7 +19,7 @@ from controller.clock import SystemClock
 from controller.commands.looking import add_looking
 from controller.commands.reviewing import add_propose, add_review, admit
 from controller.commands.running import add_destroy, add_running
-from controller.errors import CentavoError, StoppedError
+from controller.errors import CentavoError, JournalError, StoppedError
 from controller.record.events import PlainReporter
 from controller.simulate.cli import add_parser as add_simulate
 
@@ -41,9 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CentavoError as error:
         print(_told(error, clock), file=sys.stderr)
         return StoppedError.exit_code if clock.is_stopping() else error.exit_code
+    except sqlite3.DatabaseError as error:
+        print(_told(_damaged(error, Path(options.root)), clock), file=sys.stderr)
+        return JournalError.exit_code
     except KeyboardInterrupt:
         print(_HOW_TO_GO_ON, file=sys.stderr)
         return StoppedError.exit_code
+
+
+def _damaged(error: sqlite3.DatabaseError, root: Path) -> JournalError:
+    """A journal that opened, and turns out to be damaged while it is read or written."""
+    return JournalError(
+        f"A journal under {root.resolve() / 'runs'} can't be read or written: {error}.",
+        "See that the disk has room. Where the run was copied, copy its folder again, while nothing writes to it; else"
+        " move that folder away.",
+    )
 
 
 _HOW_TO_GO_ON = (

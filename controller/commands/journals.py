@@ -1,29 +1,13 @@
-"""Which run a command looks at, and what is said where it can't be read."""
+"""Which run a command looks at."""
 
 from __future__ import annotations
 
-import argparse
-import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 from controller.assembly import Workshop
 from controller.errors import JournalError
 from controller.record.journal import FILE_NAME, Journal
 from controller.record.runs import latest_run
-
-Command = Callable[[Workshop, argparse.Namespace], int]
-
-
-def reading(command: Command, workshop: Workshop, options: argparse.Namespace) -> int:
-    """Runs a command. Raises JournalError where a journal turns out to be damaged while it is read."""
-    try:
-        return command(workshop, options)
-    except sqlite3.DatabaseError as error:
-        raise JournalError(
-            f"A journal under {workshop.environment.runs_directory} can't be read: {error}.",
-            "Where a run was copied, copy its folder again, while nothing writes to it; else move that folder away.",
-        ) from error
 
 
 def run_or_latest(workshop: Workshop, name: str | None = None) -> Journal:

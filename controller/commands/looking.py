@@ -8,7 +8,6 @@ import os
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +16,7 @@ from rich.console import Console
 from controller.assembly import Workshop
 from controller.clock import Clock
 from controller.commands.explaining import add_explain_options, explain
-from controller.commands.journals import Command, reading, run_or_latest
+from controller.commands.journals import run_or_latest
 from controller.commands.telling import print_reports
 from controller.domain import Fleet, Observation
 from controller.errors import JournalError, StoppedError
@@ -33,6 +32,7 @@ from controller.record.watch import Watcher, line_of
 from controller.times import iso
 
 Add = Callable[..., argparse.ArgumentParser]
+Command = Callable[[Workshop, argparse.Namespace], int]
 LOOK_EVERY_S = 1.0
 
 
@@ -40,7 +40,7 @@ def add_looking(add_command: Add) -> None:
     """These commands; `add_command` makes a command."""
 
     def add(name: str, command: Command, purpose: str) -> argparse.ArgumentParser:
-        return add_command(name, partial(reading, command), purpose)
+        return add_command(name, command, purpose)
 
     for name, function, purpose in (
         ("status", status, "the fleet, the training and the costs at a glance"),
