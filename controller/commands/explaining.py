@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from itertools import groupby
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -34,48 +35,46 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
 def explain(workshop: Workshop, options: argparse.Namespace) -> int:
     """A decision with its evidence, and what was promised of its run; or all decisions."""
     journal = run_or_latest(workshop, options.run)
-    decisions = list(journal.decisions_after(0))
-    if not decisions:
+    if not journal.last_decision_number():
         raise JournalError("Nothing has been decided yet.", "`centavo optimize` decides as soon as facts come in.")
     if options.list:
-        _list(decisions, options.json)
+        _list(journal, options.json)
     else:
-        _tell(journal, _chosen(decisions, options.decision), decisions, options.json)
+        _tell(journal, _chosen(journal, options.decision), options.json)
     return 0
 
 
-def _chosen(decisions: list[Numbered], number: int | None) -> Numbered:
+def _chosen(journal: Journal, number: int | None) -> Numbered:
     """The decision of that number, or the last. Raises JournalError where there is none."""
-    if number is None:
-        return decisions[-1]
-    for numbered in decisions:
-        if numbered[0] == number:
-            return numbered
-    raise JournalError(
-        f"There is no decision {number}: this run has {decisions[0][0]} to {decisions[-1][0]}.",
-        "`centavo explain --list` shows them.",
-    )
+    last = journal.last_decision_number()
+    wanted = last if number is None else number
+    if not 1 <= wanted <= last:
+        raise JournalError(
+            f"There is no decision {wanted}: this run has 1 to {last}.", "`centavo explain --list` shows them."
+        )
+    return next(journal.decisions_after(wanted - 1))
 
 
-def _tell(journal: Journal, numbered: Numbered, decisions: list[Numbered], as_json: bool) -> None:
+def _tell(journal: Journal, numbered: Numbered, as_json: bool) -> None:
     number, decision = numbered
     if as_json:
-        print(json.dumps({"number": number, **codec.plain(decision)}, indent=2))
+        print(json.dumps(_plain(numbered), indent=2))
         return
-    promises = journal.info().promises
-    limits = Limits(deadline_at=promises.deadline_at, budget_usd=promises.budget_usd)
-    print(f"Decision {number} of run {journal.info().run}, {iso(decision.at)}")
+    info = journal.info()
+    limits = info.promises.onto(Limits())
+    print(f"Decision {number} of run {info.run}, {iso(decision.at)}")
     print(render_explanation(decision, limits=limits, spent_usd=journal.spent_usd(decision.at)), end="")
-    for promise in in_words(promises):
+    for promise in in_words(info.promises):
         print(promise)
-    moves = [str(other) for other, made in decisions if made.verdict is Verdict.MOVE and other != number]
+    moves = [str(other) for other in journal.numbers_of(Verdict.MOVE) if other != number]
     if moves:
         print(f"Moves were decided in {', '.join(moves)}: `centavo explain {moves[-1]}`; `--list` shows all decisions.")
 
 
-def _list(decisions: list[Numbered], as_json: bool) -> None:
+def _list(journal: Journal, as_json: bool) -> None:
+    decisions = journal.decisions_after(0)
     if as_json:
-        print(json.dumps([{"number": number, **codec.plain(decision)} for number, decision in decisions], indent=2))
+        print(json.dumps([_plain(numbered) for numbered in decisions], indent=2))
         return
     table = Table("decision", "at (UTC)", "verdict")
     table.add_column("reason", overflow="fold")
@@ -85,6 +84,11 @@ def _list(decisions: list[Numbered], as_json: bool) -> None:
         numbers = str(first) if first == last else f"{first} to {last}"
         table.add_row(numbers, iso(latest.at), latest.verdict.value, latest.reason)
     Console().print(table)
+
+
+def _plain(numbered: Numbered) -> dict[str, Any]:
+    number, decision = numbered
+    return {"number": number, **codec.plain(decision)}
 
 
 def _kind(numbered: Numbered) -> tuple[Verdict, str, str]:

@@ -32,16 +32,11 @@ from controller.record.watch import Watcher, line_of
 from controller.times import iso
 
 Add = Callable[..., argparse.ArgumentParser]
-Command = Callable[[Workshop, argparse.Namespace], int]
 LOOK_EVERY_S = 1.0
 
 
-def add_looking(add_command: Add) -> None:
-    """These commands; `add_command` makes a command."""
-
-    def add(name: str, command: Command, purpose: str) -> argparse.ArgumentParser:
-        return add_command(name, command, purpose)
-
+def add_looking(add: Add) -> None:
+    """These commands; `add` makes a command."""
     for name, function, purpose in (
         ("status", status, "the fleet, the training and the costs at a glance"),
         ("facts", facts, "what every node says of itself"),

@@ -16,7 +16,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Move, Observation
+from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Move, Observation, Verdict
 from controller.errors import JournalError
 from controller.promises import NOTHING_PROMISED, Promises
 from controller.record import codec, summary
@@ -239,6 +239,11 @@ class Journal:
     def last_decision_number(self) -> int:
         """The number of the last decision; 0 before the first."""
         return int(self._database.execute("SELECT coalesce(max(id), 0) FROM decisions").fetchone()[0])
+
+    def numbers_of(self, verdict: Verdict) -> list[int]:
+        """The numbers of the decisions with that verdict, in order."""
+        rows = self._database.execute("SELECT id FROM decisions WHERE verdict = ? ORDER BY id", (verdict.value,))
+        return [row["id"] for row in rows]
 
     def plain_decisions(self) -> Iterator[dict[str, Any]]:
         """All decisions as plain data, oldest first: a report of many reads them several times as fast."""
