@@ -22,6 +22,7 @@ from controller.domain import (
     Progress,
     TrainingState,
 )
+from tests.support.prices import LIST_PRICES
 
 SEED_SPEEDS = {
     "t2.medium": 800.0,
@@ -30,14 +31,6 @@ SEED_SPEEDS = {
     "c5.large": 2000.0,
     "c5.xlarge": 2500.0,
     "c5.2xlarge": 3000.0,
-}
-SEED_PRICES = {
-    "t2.medium": 0.0464,
-    "t2.large": 0.0928,
-    "t2.xlarge": 0.1856,
-    "c5.large": 0.085,
-    "c5.xlarge": 0.17,
-    "c5.2xlarge": 0.34,
 }
 PROMISES = ("none", "deadline", "budget", "both")
 LARGE_FLAVORS, LARGE_NODES = 50, 1000
@@ -48,7 +41,7 @@ class Training:
     """A training with balanced batches of 6,000 tokens and a fixed wait for the network."""
 
     speeds: Mapping[str, float] = field(default_factory=lambda: dict(SEED_SPEEDS))
-    prices: Mapping[str, float] = field(default_factory=lambda: dict(SEED_PRICES))
+    prices: Mapping[str, float] = field(default_factory=lambda: dict(LIST_PRICES))
     fleet: Fleet = field(default_factory=lambda: Fleet(dict.fromkeys(SEED_SPEEDS, 1)))
     communication_s: Callable[[int], float] = lambda size: 0.0
     tokens_per_step: float = 6000.0

@@ -24,15 +24,8 @@ from controller.domain import (
 )
 from controller.record.journal import Journal, Stage
 from controller.record.runs import start_run
+from tests.support.prices import LIST_PRICES as PRICES
 
-PRICES = {
-    "t2.medium": 0.0464,
-    "t2.large": 0.0928,
-    "t2.xlarge": 0.1856,
-    "c5.large": 0.085,
-    "c5.xlarge": 0.17,
-    "c5.2xlarge": 0.34,
-}
 SPEEDS = {
     "t2.medium": 900.0,
     "t2.large": 1350.0,

@@ -20,21 +20,14 @@ from controller.review import words
 from controller.review.guard import Danger
 from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render, sides
 from controller.review.summary import Evidence, Quantity, Summary, summarize
+from tests.support.prices import LIST_PRICES
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "review"
 PRICES = {
     flavor: Price(flavor, usd_per_hour, "file prices.yml")
-    for flavor, usd_per_hour in {
-        "t2.medium": 0.0464,
-        "t2.large": 0.0928,
-        "t2.xlarge": 0.1856,
-        "c5.large": 0.085,
-        "c5.xlarge": 0.17,
-        "c5.2xlarge": 0.34,
-        "t3.micro": 0.0104,
-    }.items()
+    for flavor, usd_per_hour in {**LIST_PRICES, "t3.micro": 0.0104}.items()
 }
-MIXED = Fleet(dict.fromkeys(["t2.medium", "t2.large", "t2.xlarge", "c5.large", "c5.xlarge", "c5.2xlarge"], 1))
+MIXED = Fleet(dict.fromkeys(LIST_PRICES, 1))
 MOVED = Fleet({"t2.medium": 1, "c5.large": 1, "c5.xlarge": 4})
 MEASURED = Evidence(
     flavors={
