@@ -132,6 +132,11 @@ class Batch:
     target_tokens: int
     padding_share: float
 
+    @property
+    def ids(self) -> int:
+        """How many ids both arrays hold, padding included."""
+        return self.src.size + self.tgt.size
+
 
 def _pad(sequences: Sequence[Sequence[int]], pad_id: int, width: int) -> NDArray[np.int32]:
     padded = np.full((len(sequences), width), pad_id, dtype=np.int32)

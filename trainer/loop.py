@@ -294,8 +294,8 @@ class Training:
         gradients = self._adam.gradients()
         horovod = self._settings.horovod
         sum_gradients(gradients, horovod.compression, horovod.piece_mb)
-        ids = sum(part.src.size + part.tgt.size for part in parts if part is not None)
-        padding = sum(part.padding_share * (part.src.size + part.tgt.size) for part in parts if part is not None)
+        own = [part for part in parts if part is not None]
+        ids, padding = sum(part.ids for part in own), sum(part.padding_share * part.ids for part in own)
         result = self._exchange(world, [loss_sum, tokens, ids, padding, data_wait_s], tokens, brake.compute_time_s)
         self._check_loss(world, result.loss_sum / result.tokens)
         scale = 1.0 / result.tokens
