@@ -79,6 +79,11 @@ class Summary:
     """Instance types in use that have no price."""
 
     @property
+    def acknowledging(self) -> str:
+        """The command that reviews this again with all of its dangers acknowledged."""
+        return f"centavo --env {self.environment} review {self.verdict.options}"
+
+    @property
     def unpriced_flavors(self) -> tuple[str, ...]:
         """Flavors that have no price, in use or not."""
         return tuple(row.flavor for row in self.flavors if row.price is None)

@@ -92,7 +92,7 @@ def _print_verdict(summary: Summary, console: Console) -> None:
         style = "yellow" if finding.danger in verdict.acknowledged else "bold red"
         console.print(f"[{style}]{finding.danger.value}[/{style}] {escape(about + finding.reason)}", soft_wrap=True)
     if verdict.is_refused:
-        again = f"centavo --env {escape(summary.environment)} review {verdict.options}"
+        again = escape(summary.acknowledging)
         console.print(f"[bold red]Refused by the guard.[/bold red] If this is meant: {again}", soft_wrap=True)
     elif not summary.plan.is_empty:
         said = "everything dangerous was acknowledged" if verdict.findings else "nothing needs an acknowledgement"

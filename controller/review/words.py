@@ -34,7 +34,7 @@ def duration(seconds: float | None) -> str:
     """Seconds as the two largest units that matter: 2 h 05 min, 13 min 04 s, 42 s."""
     if seconds is None:
         return NOT_MEASURED
-    total = round(_round_duration(seconds))
+    total = _round_duration(seconds)
     minutes, s = divmod(total, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -47,7 +47,7 @@ def duration(seconds: float | None) -> str:
     return f"{s} s"
 
 
-def _round_duration(seconds: float) -> float:
+def _round_duration(seconds: float) -> int:
     """Seconds below an hour, minutes below a day, hours."""
     grain = 1 if abs(seconds) < 3600 else 60 if abs(seconds) < 86_400 else 3600
     return round(seconds / grain) * grain

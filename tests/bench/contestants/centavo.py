@@ -11,9 +11,9 @@ from mxnet import autograd
 
 from trainer import model
 from trainer.adam import Adam
+from trainer.settings import DEFAULT_PIECE_MB
 
 ASKED = task.job()
-PIECE_MB = 64
 
 
 def arrays(step: int, rank: int) -> list[Any]:
@@ -51,7 +51,7 @@ def main() -> None:
             loss, _ = made.loss(*batch)
         loss.backward()
         if exchange is not None:
-            exchange(optimizer.gradients(), "none", PIECE_MB)
+            exchange(optimizer.gradients(), "none", DEFAULT_PIECE_MB)
         optimizer.update(task.LEARNING_RATE, 1.0 / tokens)
         return loss
 
