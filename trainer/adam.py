@@ -12,6 +12,8 @@ from typing import Any
 
 import mxnet as mx
 
+from trainer import kernels
+
 
 class Adam:
     """Updates ``parameters`` (Gluon Parameters, float32) in place from their gradients."""
@@ -23,32 +25,28 @@ class Adam:
         self.means = [mx.nd.zeros_like(parameter.data()) for parameter in self._parameters]
         self.variances = [mx.nd.zeros_like(parameter.data()) for parameter in self._parameters]
 
-    def gradients(self) -> list[Any]:
-        """The gradient arrays, in the order of the parameters."""
-        return [parameter.list_grad()[0] for parameter in self._parameters]
-
     def update(self, learning_rate: float, scale: float) -> None:
         """One update with the gradients times ``scale``; bias correction as in the paper's section 2."""
         self.updates += 1
         correction = math.sqrt(1 - self._beta2**self.updates) / (1 - self._beta1**self.updates)
-        for parameter, mean, variance in zip(self._parameters, self.means, self.variances, strict=True):
-            weight = parameter.data()
-            mx.nd.adam_update(
-                weight,
-                parameter.list_grad()[0],
-                mean,
-                variance,
-                out=weight,
-                lr=learning_rate * correction,
-                beta1=self._beta1,
-                beta2=self._beta2,
-                epsilon=self._epsilon,
-                wd=0.0,
-                rescale_grad=scale,
-            )
+        rates = {
+            "lr": learning_rate * correction,
+            "beta1": self._beta1,
+            "beta2": self._beta2,
+            "epsilon": self._epsilon,
+            "rescale_grad": scale,
+        }
+        weights = [parameter.data() for parameter in self._parameters]
+        gradients = [parameter.grad() for parameter in self._parameters]
+        if weights[0].context.device_type == "cpu" and kernels.load():
+            arrays = [*weights, *gradients, *self.means, *self.variances]
+            mx.nd.centavo_adam(*arrays, parameters=len(weights), **rates)
+            return
+        for weight, *others in zip(weights, gradients, self.means, self.variances, strict=True):
+            mx.nd.adam_update(weight, *others, out=weight, wd=0.0, **rates)
 
 
-def global_norm(gradients: Sequence[Any]) -> float:
-    """The Euclidean norm of all gradients together (unscaled); it waits for them."""
-    squares = mx.nd.multi_sum_sq(*gradients, num_arrays=len(gradients))
+def global_norm(arrays: Sequence[Any]) -> float:
+    """The Euclidean norm of all ``arrays`` together; it waits for them."""
+    squares = mx.nd.multi_sum_sq(*arrays, num_arrays=len(arrays))
     return math.sqrt(float(squares.astype("float64").sum().asscalar()))

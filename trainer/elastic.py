@@ -31,6 +31,8 @@ import mxnet as mx
 from horovod.common.elastic import notification_manager
 from horovod.common.exceptions import HorovodInternalError
 
+from trainer.buckets import grouped
+
 log = logging.getLogger(__name__)
 
 MEETING_TIMEOUT_S = 20.0
@@ -264,7 +266,7 @@ def broadcast_arrays(arrays: list[Any], root: int, name: str, chunk_elements: in
     """
     if _is_alone():
         return
-    for number, group in enumerate(_groups(arrays, chunk_elements)):
+    for number, group in enumerate(grouped(arrays, lambda array: array.size, chunk_elements)):
         if hvd.rank() == root:
             flat = mx.nd.concat(*[array.reshape((-1,)) for array in group], dim=0)
         else:
@@ -274,33 +276,19 @@ def broadcast_arrays(arrays: list[Any], root: int, name: str, chunk_elements: in
     mx.nd.waitall()
 
 
-def _groups(arrays: list[Any], limit: int) -> list[list[Any]]:
-    groups: list[list[Any]] = []
-    filled = limit
-    for array in arrays:
-        if filled + array.size > limit:
-            groups.append([])
-            filled = 0
-        groups[-1].append(array)
-        filled += array.size
-    return groups
+def sum_gradients(buckets: list[Any], compression: str) -> None:
+    """Replace the float32 arrays that hold the gradients by their sums over the ranks.
 
-
-def sum_gradients(gradients: list[Any], compression: str, piece_mb: int) -> None:
-    """Replace every float32 gradient by its sum over the ranks.
-
-    They travel together, in pieces of ``piece_mb``: one negotiation a step instead of one for each gradient. With 0,
-    each travels by itself.
+    Each takes one negotiation. With ``compression`` fp16 they travel as float16.
     """
     if _is_alone():
         return
     compressor = hvd.Compression.fp16 if compression == "fp16" else hvd.Compression.none
-    groups = _groups(gradients, piece_mb * 2**20 // 4)
-    for number, group in enumerate(groups):
-        flat = mx.nd.concat(*[gradient.reshape((-1,)) for gradient in group], dim=0)
-        tensor, context = compressor.compress(flat)
+    for number, bucket in enumerate(buckets):
+        tensor, context = compressor.compress(bucket)
         hvd.allreduce_(tensor, average=False, name=f"gradients.{number}", priority=-number)
-        _spread(compressor.decompress(tensor, context), group)
+        if tensor is not bucket:
+            bucket[:] = compressor.decompress(tensor, context)
 
 
 def _spread(flat: Any, arrays: list[Any]) -> None:

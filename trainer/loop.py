@@ -19,6 +19,7 @@ from trainer.adam import Adam, global_norm
 from trainer.balance import Balancer
 from trainer.batches import Batch, collate, encode_pairs
 from trainer.brake import Brake
+from trainer.buckets import Buckets
 from trainer.checkpoint import Checkpoints, Origin
 from trainer.elastic import (
     MembershipChanged,
@@ -129,7 +130,8 @@ class Training:
                 parameter.grad_req = "add"
         optimizer = settings.optimizer
         self._adam = Adam(list(self._parameters.values()), optimizer.beta1, optimizer.beta2, optimizer.epsilon)
-        self.state = TrainingState(self._parameters, self._adam)
+        self._gradients = Buckets(list(self._parameters.values()), settings.horovod.bucket_mb)
+        self.state = TrainingState(self._parameters, self._adam, self._gradients)
         self._balancer = Balancer(settings.balance.every_steps, settings.balance.max_change, settings.balance.enabled)
         self.storage = open_storage(settings.storage)
         origin = Origin(fingerprint(settings), self.vocabulary.digest)
@@ -291,9 +293,7 @@ class Training:
         mx.random.seed(_seed_of_step(self._settings.seed, self.state.progress.step, world.rank))
         with Brake(self._speed) as brake:
             loss_sum, tokens = self._compute(parts)
-        gradients = self._adam.gradients()
-        horovod = self._settings.horovod
-        sum_gradients(gradients, horovod.compression, horovod.piece_mb)
+        sum_gradients(self._gradients.arrays, self._settings.horovod.compression)
         own = [part for part in parts if part is not None]
         ids, padding = sum(part.ids for part in own), sum(part.padding_share * part.ids for part in own)
         result = self._exchange(world, [loss_sum, tokens, ids, padding, data_wait_s], tokens, brake.compute_time_s)
@@ -301,7 +301,7 @@ class Training:
         scale = 1.0 / result.tokens
         clip = self._settings.optimizer.clip_norm
         if clip is not None:
-            norm = global_norm(gradients) * scale
+            norm = global_norm(self._gradients.arrays) * scale
             scale *= min(1.0, clip / norm) if math.isfinite(norm) and norm > 0 else 1.0
         optimizer = self._settings.optimizer
         rate = learning_rate(self._adam.updates + 1, optimizer.learning_rate, optimizer.warmup_steps)
@@ -315,8 +315,7 @@ class Training:
         """Forward and backward of this rank's parts; waits for the gradients. Returns summed loss and target tokens."""
         accumulates = self._settings.batch.accumulate > 1
         if accumulates or all(part is None for part in parts):
-            for gradient in self._adam.gradients():
-                gradient[:] = 0
+            self._gradients.clear()
         loss_sum, tokens = 0.0, 0
         for part in parts:
             if part is None:

@@ -20,7 +20,7 @@ from trainer.vocabulary import VocabularySettings
 __all__ = ["Settings", "SettingsError", "fingerprint", "read", "settings_from"]
 
 
-DEFAULT_PIECE_MB = 64
+DEFAULT_BUCKET_MB = 64
 
 
 def _require(condition: bool, message: str) -> None:
@@ -107,7 +107,7 @@ class StopSettings:
 class HorovodSettings:
     """Horovod's own options; null leaves its default.
 
-    ``fusion_threshold_mb``: tensor fusion, the gradients travel in pieces of this size (MiB; 64 by default).
+    ``fusion_threshold_mb``: tensor fusion, the gradients travel in buckets of this size (MiB; 64 by default).
     ``cycle_time_ms``: how often ranks ask each other what is ready; every millisecond by default, which costs a tenth
     of a core where ranks share a machine. ``autotune``: let Horovod search both during the first steps (some hundreds),
     and write what it tries to the file ``autotune_log`` on rank 0's node; under horovodrun only, not in an elastic
@@ -136,12 +136,12 @@ class HorovodSettings:
         _require(self.gloo_timeout_s >= 1, "gloo_timeout_s must be 1 or more")
 
     @property
-    def piece_mb(self) -> int:
+    def bucket_mb(self) -> int:
         """How much of the gradients the trainer puts together itself, in MiB; 0 leaves it to Horovod, and its autotune.
 
-        Pieces made here need one negotiation a step, and are the same on all ranks whatever Horovod's threshold is.
+        Buckets made here need one negotiation a step, and are the same on all ranks whatever Horovod's threshold is.
         """
-        return 0 if self.autotune else self.fusion_threshold_mb or DEFAULT_PIECE_MB
+        return 0 if self.autotune else self.fusion_threshold_mb or DEFAULT_BUCKET_MB
 
     def refusal(self, is_elastic: bool, has_nccl: bool) -> str | None:
         """Why these options cannot be had here, None when they can; ``has_nccl``: what this Horovod was built with."""
@@ -165,7 +165,7 @@ class HorovodSettings:
 
         In an elastic training Horovod's own fusion threshold stays at its default: together with a cycle time, which is
         worth more there, it makes a second ``hvd.init()`` end in a segmentation fault (see ``trainer.elastic``). The
-        trainer's own pieces keep ``fusion_threshold_mb`` all the same.
+        trainer's own buckets keep ``fusion_threshold_mb`` all the same.
         """
         threshold = self.fusion_threshold_mb
         optional = {

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainer.adam import Adam
+from trainer.buckets import Buckets
 from trainer.checkpoint import Checkpoint, CheckpointError
 from trainer.elastic import broadcast_arrays, broadcast_object, drain_engine, gather_objects
 from trainer.progress import Progress
@@ -29,10 +30,13 @@ class Hello:
 
 
 class TrainingState:
-    """The state of one replica. ``parameters`` are Gluon Parameters by name, in the optimizer's order."""
+    """The state of one replica. ``parameters`` are Gluon Parameters by name, in the optimizer's order.
 
-    def __init__(self, parameters: dict[str, Any], adam: Adam) -> None:
-        self._parameters, self._adam = parameters, adam
+    ``gradients`` are theirs: not part of the state, but lost with a failed operation.
+    """
+
+    def __init__(self, parameters: dict[str, Any], adam: Adam, gradients: Buckets) -> None:
+        self._parameters, self._adam, self._gradients = parameters, adam, gradients
         self.progress = Progress()
         self.is_shared = False
         """Whether this rank has the common state: a new one must take it over before it trains."""
@@ -64,8 +68,7 @@ class TrainingState:
     def restore(self) -> int:
         """Go back to the last commit. Returns how many steps that undoes; 0 where there is none to go back to."""
         drain_engine()
-        for parameter in self._parameters.values():
-            parameter._init_grad()  # the old gradients may hold a failed operation, which raises whenever they are read
+        self._gradients.renew()
         if self._committed is None:
             self.is_shared = False
             return 0

@@ -24,6 +24,8 @@ _LIBRARY_FLAGS = ("-std=c++17", "-fPIC", "-O1")
 # Fast mathematics, but a NaN has to stay one; the flag is not given to the linker, which would change the rounding of
 # the whole process (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=55522).
 _KERNEL_FLAGS = ("-std=c++17", "-fPIC", "-O3", "-march=native", "-ffast-math", "-fno-finite-math-only", "-fopenmp")
+# The same bits on every processor: no fused multiply-add, which some lack.
+_EXACT_FLAGS = ("-std=c++17", "-fPIC", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fopenmp")
 # Horovod's library is loaded for all to see: without this its symbols replace ours, and loading dies of SIGFPE.
 _LINK_FLAGS = ("-shared", "-fopenmp", "-Wl,-Bsymbolic")
 _COMPILE_LIMIT_S = 300
@@ -83,7 +85,7 @@ def _directories() -> tuple[Path, Path]:
 
 def _digest() -> str:
     """Of everything that the library depends on: sources, flags, MXNet, and the processor, since it is made for it."""
-    origin = (_KERNEL_FLAGS, _LINK_FLAGS, mx.__version__, platform.machine(), _processor())
+    origin = (_KERNEL_FLAGS, _EXACT_FLAGS, _LINK_FLAGS, mx.__version__, platform.machine(), _processor())
     digest = hashlib.sha256(repr(origin).encode())
     for path in sorted(_SOURCES.glob("*.h")) + sorted(_SOURCES.glob("*.cc")):
         digest.update(path.read_bytes())
@@ -107,11 +109,17 @@ def _compile(path: Path) -> None:
     mxnet = Path(mx.__file__).parent
     include = f"-I{mxnet / 'include'}"
     compiler = os.environ.get("CXX", "g++")
+    sources = {
+        _SOURCES / "operators.cc": _KERNEL_FLAGS,
+        _SOURCES / "adam.cc": _EXACT_FLAGS,
+        mxnet / "src" / "lib_api.cc": _LIBRARY_FLAGS,
+    }
     with tempfile.TemporaryDirectory(dir=path.parent) as directory:
-        kernels, library, linked = (str(Path(directory, name)) for name in ("kernels.o", "library.o", "linked.so"))
-        _run([compiler, *_KERNEL_FLAGS, include, "-c", str(_SOURCES / "operators.cc"), "-o", kernels])
-        _run([compiler, *_LIBRARY_FLAGS, include, "-c", str(mxnet / "src" / "lib_api.cc"), "-o", library])
-        _run([compiler, *_LINK_FLAGS, kernels, library, "-o", linked])
+        linked, objects = str(Path(directory, "linked.so")), []
+        for source, flags in sources.items():
+            objects.append(str(Path(directory, f"{source.stem}.o")))
+            _run([compiler, *flags, include, "-c", str(source), "-o", objects[-1]])
+        _run([compiler, *_LINK_FLAGS, *objects, "-o", linked])
         os.replace(linked, path)
 
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "adam.h"
 #include "attention.h"
 #include "cross_entropy.h"
 #include "residual_norm.h"
@@ -221,7 +222,62 @@ MXReturnValue CrossAttentionBackward(const Attributes& attributes, Tensors* in, 
   return MX_SUCCESS;
 }
 
+// ---- count = centavo_adam(weights..., gradients..., means..., variances...; parameters, lr, beta1, beta2, epsilon,
+// rescale_grad), with as many of each as `parameters` says. Changes weights, means and variances in place. An operator
+// has to have an output: here the number of updated elements.
+
+MXReturnValue AdamCount(const Attributes& attributes, int* inputs, int* outputs) {
+  *inputs = 4 * Whole(attributes, "parameters");
+  *outputs = 1;
+  return MX_SUCCESS;
+}
+
+MXReturnValue AdamTypes(const Attributes&, std::vector<int>* in, std::vector<int>* out) {
+  std::fill(in->begin(), in->end(), kFloat32);
+  (*out)[0] = kFloat32;
+  return MX_SUCCESS;
+}
+
+MXReturnValue AdamShape(const Attributes& attributes, Shapes* in, Shapes* out) {
+  const size_t parameters = Whole(attributes, "parameters");
+  for (size_t i = parameters; i < in->size(); ++i) {
+    if ((*in)[i] != (*in)[i % parameters]) return Wrong("a weight, its gradient and moments must have the same shape");
+  }
+  (*out)[0] = {1};
+  return MX_SUCCESS;
+}
+
+MXReturnValue AdamMutates(const Attributes& attributes, std::vector<int>* inputs) {
+  const int parameters = Whole(attributes, "parameters");
+  for (int i = 0; i < 4 * parameters; ++i) {
+    if (i / parameters != 1) inputs->push_back(i);
+  }
+  return MX_SUCCESS;
+}
+
+MXReturnValue AdamForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const centavo::AdamRates rates = {Number(attributes, "lr"), Number(attributes, "beta1"), Number(attributes, "beta2"),
+                                    Number(attributes, "epsilon"), Number(attributes, "rescale_grad")};
+  const size_t parameters = Whole(attributes, "parameters");
+  double count = 0;
+  for (size_t i = 0; i < parameters; ++i) {
+    const int64_t size = (*in)[i].size();
+    centavo::AdamUpdate(rates, size, Floats(in, i), Floats(in, parameters + i), Floats(in, 2 * parameters + i),
+                        Floats(in, 3 * parameters + i));
+    count += size;
+  }
+  Floats(out, 0)[0] = static_cast<float>(count);
+  return MX_SUCCESS;
+}
+
 }  // namespace
+
+REGISTER_OP(centavo_adam)
+    .setForward(AdamForward, "cpu")
+    .setParseAttrs(AdamCount)
+    .setInferType(AdamTypes)
+    .setInferShape(AdamShape)
+    .setMutateInputs(AdamMutates);
 
 REGISTER_OP(centavo_cross_entropy)
     .setForward(CrossEntropyForward, "cpu")

@@ -11,7 +11,8 @@ from mxnet import autograd
 
 from trainer import model
 from trainer.adam import Adam
-from trainer.settings import DEFAULT_PIECE_MB
+from trainer.buckets import Buckets
+from trainer.settings import DEFAULT_BUCKET_MB
 
 ASKED = task.job()
 
@@ -34,6 +35,7 @@ def main() -> None:
     made = model.build(settings, ASKED["vocabulary"])
     parameters = [parameter for _, parameter in sorted(made.parameters().items())]
     optimizer = Adam(parameters, *task.BETAS, task.EPSILON)
+    gradients = Buckets(parameters, DEFAULT_BUCKET_MB)
     rank, exchange = 0, None
     if ASKED["processes"] > 1:
         import horovod.mxnet as hvd
@@ -51,7 +53,7 @@ def main() -> None:
             loss, _ = made.loss(*batch)
         loss.backward()
         if exchange is not None:
-            exchange(optimizer.gradients(), "none", DEFAULT_PIECE_MB)
+            exchange(gradients.arrays, "none")
         optimizer.update(task.LEARNING_RATE, 1.0 / tokens)
         return loss
 

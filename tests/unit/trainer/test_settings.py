@@ -81,7 +81,7 @@ def test_horovod_options_become_its_environment() -> None:
     assert environment["HOROVOD_HIERARCHICAL_ALLREDUCE"] == "1"
     assert environment["HOROVOD_GLOO_TIMEOUT_SECONDS"] == "5"
     assert not {"HOROVOD_TIMELINE", "HOROVOD_AUTOTUNE"} & set(environment)
-    assert horovod.piece_mb == 32
+    assert horovod.bucket_mb == 32
 
 
 def test_autotune_has_both_of_its_values_to_search() -> None:
@@ -90,7 +90,7 @@ def test_autotune_has_both_of_its_values_to_search() -> None:
     assert environment["HOROVOD_AUTOTUNE"] == "1"
     assert environment["HOROVOD_AUTOTUNE_LOG"] == str(Path.home() / "a.csv")
     assert not {"HOROVOD_FUSION_THRESHOLD", "HOROVOD_CYCLE_TIME"} & set(environment)
-    assert horovod.piece_mb == 0
+    assert horovod.bucket_mb == 0
 
 
 @pytest.mark.parametrize(
