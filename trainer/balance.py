@@ -48,6 +48,10 @@ def step_towards(
     return limited(bounded, caps)
 
 
+_REMEMBERED_CHANGES = 4
+"""A speed is the median over the steps of so many changes: the time of a step varies by a third, the shares must not."""
+
+
 class Balancer:
     """Keeps the shares of a world of ranks, and moves them every ``every_steps`` steps."""
 
@@ -67,7 +71,7 @@ class Balancer:
         usual = sum(known) / len(known) if known else 1.0
         targets = [speed if speed and self._enabled else usual for speed in speeds]
         self._caps = list(caps)
-        self._recent = [deque(maxlen=self._every_steps) for _ in speeds]
+        self._recent = [deque(maxlen=_REMEMBERED_CHANGES * self._every_steps) for _ in speeds]
         self._steps = 0
         self.shares = limited(targets, self._caps)
 

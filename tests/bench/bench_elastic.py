@@ -28,12 +28,12 @@ def training(steps: int) -> dict[str, Any]:
     """training.yml of both runs."""
     return {
         "stop": {"steps": steps},
-        "corpus": {"kind": "generated", "pairs": 30_000, "held_out": 500},
+        "corpus": {"kind": "generated", "pairs": 30_000, "held_out": 2000},
         "vocabulary": {"size": 600},
         "model": {"preset": "tiny", "layers": 2, "units": 64, "hidden": 128, "dropout": 0.0},
         "batch": {"tokens": 1536, "max_tokens": 120},
         "optimizer": {"learning_rate": 0.004, "warmup_steps": 200, "clip_norm": 1.0},
-        "checkpoint": {"every_steps": max(1, steps // 50), "keep": 5, "average": 5},
+        "checkpoint": {"every_steps": max(1, steps // 50), "keep": 10, "average": 10},
         "translate": {"beam_size": 4, "max_length": 80},
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,25 @@ def test_noise_does_not_move_the_shares() -> None:
     balancer = Balancer(every_steps=1, max_change=0.3)
     balancer.begin([100.0, 100.0], [None, None])
     assert not balancer.observe([50, 50], [0.5, 0.505])
+
+
+def test_shares_stay_near_the_speeds_where_steps_vary_by_a_third() -> None:
+    rng = random.Random(1)
+    balancer, shares = Balancer(every_steps=5, max_change=0.3), []
+    balancer.begin([100.0, 250.0], [None, None])
+    for _ in range(400):
+        times = [s * 1000 / speed * rng.uniform(0.7, 1.3) for s, speed in zip(balancer.shares, (100, 250), strict=True)]
+        balancer.observe([share * 1000 for share in balancer.shares], times)
+        shares.append(balancer.shares[0])
+    assert sum(abs(share - 100 / 350) for share in shares) / len(shares) < 0.05 * 100 / 350
+
+
+def test_a_rank_that_becomes_slower_has_a_smaller_share_within_twenty_steps() -> None:
+    balancer = settle([100.0, 100.0], steps=40)
+    for _ in range(20):
+        tokens = [share * 1000 for share in balancer.shares]
+        balancer.observe(tokens, [tokens[0] / 50, tokens[1] / 100])
+    assert balancer.shares[0] == pytest.approx(1 / 3, rel=0.05)
 
 
 def test_a_rank_takes_no_more_than_its_memory_allows() -> None:
