@@ -16,6 +16,7 @@ from mxnet import gluon
 
 _EPSILON = 1e-5  # of GluonNLP's layer norms
 _BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # how MXNet's operators take the name of the type
+_NO_SLOPE = 1e-30
 NO_DROPOUT = -1
 """The seed that switches dropout off."""
 
@@ -124,8 +125,8 @@ class _Graph:
 
     def feed_forward(self, x: Any, name: str) -> Any:
         """x (rows, units) through the two layers with ReLU between; with residual and norm."""
-        hidden = self._f.relu(self._multiply(x, "weight1", prefix=name, bias="bias1"))
-        return self._add(self._multiply(hidden, "weight2", prefix=name, bias="bias2"), x, name, "ffn_")
+        hidden = self._relu(self._product(self._lower(x), "weight1", prefix=name, bias="bias1"))
+        return self._add(self._raise(self._product(hidden, "weight2", prefix=name, bias="bias2")), x, name, "ffn_")
 
     def scores(self, x: Any) -> Any:
         """x (rows, units) to the unnormalised log-probabilities (rows, vocabulary) of the tied embedding."""
@@ -146,19 +147,32 @@ class _Graph:
 
     def _multiply(self, x: Any, *weights: str, prefix: str = "", bias: str | None = None) -> Any:
         """x (rows, inputs) times the transposes of weights (outputs, inputs), side by side, plus the bias."""
+        return self._raise(self._product(self._lower(x), *weights, prefix=prefix, bias=bias))
+
+    def _product(self, x: Any, *weights: str, prefix: str = "", bias: str | None = None) -> Any:
+        """``_multiply`` from and to the precision of the products."""
         names = [f"{prefix}_{name}" if prefix else name for name in weights]
         outputs = sum(self._block.outputs_of(name) for name in names)
         arrays = [self._p[name] for name in names]
-        factors = [x, arrays[0] if len(arrays) == 1 else self._f.concat(*arrays, dim=0)]
+        factors = [arrays[0] if len(arrays) == 1 else self._f.concat(*arrays, dim=0)]
         if bias is not None:
             factors.append(self._p[f"{prefix}_{bias}" if prefix else bias])
-        product = self._f.FullyConnected(
-            *map(self._lower, factors), num_hidden=outputs, flatten=False, no_bias=bias is None
-        )
-        return self._f.amp_cast(product, dtype="float32") if self._block.low_precision else product
+        lowered = map(self._lower, factors)
+        return self._f.FullyConnected(x, *lowered, num_hidden=outputs, flatten=False, no_bias=bias is None)
+
+    def _relu(self, x: Any) -> Any:
+        """max(x, 0) in either precision, and NaN where x is.
+
+        oneDNN's own relu makes 0 of NaN, which would hide a training that diverges; with a slope, however small, it
+        does not. MXNet's ``relu`` takes five times as long in bfloat16.
+        """
+        return self._f.LeakyReLU(x, act_type="leaky", slope=_NO_SLOPE)
 
     def _lower(self, x: Any) -> Any:
         return self._f.amp_cast(x, dtype=_BFLOAT16) if self._block.low_precision else x
+
+    def _raise(self, x: Any) -> Any:
+        return self._f.amp_cast(x, dtype="float32") if self._block.low_precision else x
 
     def _dropout(self) -> dict[str, Any]:
         self._salt += 1
