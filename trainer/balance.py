@@ -49,7 +49,7 @@ def step_towards(
 
 
 _REMEMBERED_CHANGES = 4
-"""A speed is the median over the steps of so many changes: the time of a step varies by a third, the shares must not."""
+"""A speed is the median over the steps of so many changes: a step varies by a third, the shares must not."""
 
 
 class Balancer:

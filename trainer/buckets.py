@@ -52,7 +52,8 @@ def grouped(items: Sequence[Any], size_of: Callable[[Any], int], limit: int) -> 
 
 
 def _room(parameter: Any) -> int:
-    return -(-parameter.data().size // _ALIGNMENT) * _ALIGNMENT
+    size = int(parameter.data().size)
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 def _lay(parameters: list[Any]) -> Any:

@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument(
         "--alpha", type=float, default=0.6, help="weight of the length penalty; 0: none (default: 0.6)"
     )
+    translate.add_argument("--k", type=float, default=5.0, help="of ((k + length) / (k + 1)) ** alpha (default: 5)")
     translate.set_defaults(run=_translate)
 
     score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
@@ -186,7 +187,8 @@ def _translate(options: argparse.Namespace) -> int:
             "they are not of the same training"
         )
     sentences = [line.rstrip("\n") for line in sys.stdin]
-    for translation in translate(model, vocabulary, sentences, beam_size=options.beam_size, alpha=options.alpha):
+    search = {"beam_size": options.beam_size, "alpha": options.alpha, "k": options.k}
+    for translation in translate(model, vocabulary, sentences, **search):
         print(translation)
     return 0
 

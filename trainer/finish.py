@@ -78,6 +78,7 @@ def _scores(training: Training, world: World, settings: Settings, digests: list[
         [source for source, _ in mine],
         beam_size=options.beam_size,
         alpha=options.alpha,
+        k=options.k,
         max_length=options.max_length,
         batch_size=options.batch_size,
     )

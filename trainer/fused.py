@@ -27,10 +27,13 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
     ``precision`` bfloat16 computes the matrix products in it, all else and the parameters stay float32.
     """
 
-    def __init__(self, network: Any, heads: int, dropout: float, smoothing: float, precision: str) -> None:
+    def __init__(
+        self, network: Any, heads: int, dropout: float, attention_dropout: float, smoothing: float, precision: str
+    ) -> None:
         super().__init__(prefix="fused_")
         self.params.update(network.collect_params())
-        self.heads, self.dropout, self.low_precision = heads, dropout, precision == "bfloat16"
+        self.heads, self.low_precision = heads, precision == "bfloat16"
+        self.dropout, self.attention_dropout = dropout, attention_dropout
         self._smoothing = smoothing
         self._layers = len(network.encoder.transformer_cells)
         self.embedding = network.src_embed[0].weight
@@ -110,7 +113,7 @@ class _Graph:
         """x (B * T, units) attends to itself; with projection, residual and norm."""
         qkv = self._multiply(x, "query", "key", "value", prefix=name)
         context = self._f.centavo_self_attention(
-            qkv, lengths, self._seed, heads=self._block.heads, causal=causal, **self._dropout()
+            qkv, lengths, self._seed, heads=self._block.heads, causal=causal, **self._attention_dropout()
         )[0]
         return self._add(self._multiply(context, "projection", prefix=name), x, name, "")
 
@@ -119,7 +122,7 @@ class _Graph:
         query = self._multiply(x, "query", prefix=name)
         pairs = self._multiply(memory, "key", "value", prefix=name)
         context = self._f.centavo_cross_attention(
-            query, pairs, lengths, memory_lengths, self._seed, heads=self._block.heads, **self._dropout()
+            query, pairs, lengths, memory_lengths, self._seed, heads=self._block.heads, **self._attention_dropout()
         )[0]
         return self._add(self._multiply(context, "projection", prefix=name), x, name, "")
 
@@ -174,9 +177,12 @@ class _Graph:
     def _raise(self, x: Any) -> Any:
         return self._f.amp_cast(x, dtype="float32") if self._block.low_precision else x
 
-    def _dropout(self) -> dict[str, Any]:
-        self._salt += 1
-        return {"dropout": self._block.dropout, "salt": self._salt}
+    def _attention_dropout(self) -> dict[str, Any]:
+        return self._dropout(self._block.attention_dropout)
 
     def _options(self) -> dict[str, Any]:
-        return {"eps": _EPSILON, **self._dropout()}
+        return {"eps": _EPSILON, **self._dropout(self._block.dropout)}
+
+    def _dropout(self, rate: float) -> dict[str, Any]:
+        self._salt += 1
+        return {"dropout": rate, "salt": self._salt}

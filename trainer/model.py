@@ -35,13 +35,22 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True)
 class Architecture:
-    """Sizes of a Transformer: ``layers`` in the encoder and as many in the decoder."""
+    """Sizes of a Transformer: ``layers`` in the encoder and as many in the decoder.
+
+    ``attention_dropout``: of the attention weights; None: as ``dropout``.
+    """
 
     layers: int
     units: int
     hidden: int
     heads: int
     dropout: float
+    attention_dropout: float | None = None
+
+    @property
+    def dropout_of_attention(self) -> float:
+        """Share of the attention weights that is dropped."""
+        return self.dropout if self.attention_dropout is None else self.attention_dropout
 
 
 PRESETS = {
@@ -56,8 +65,9 @@ class ModelSettings:
     """A ``preset`` (tiny, base, big), of which every part given here is overridden.
 
     ``layers`` in the encoder and as many in the decoder; ``units`` of a token, ``hidden`` units of the feed-forward
-    layers, attention ``heads``; ``dropout`` and ``label_smoothing`` from 0 to below 1. ``max_length`` is the longest
-    sentence in ids, begin and end included, that the model can take. ``precision``: float32, bfloat16 (GPU, and CPU
+    layers, attention ``heads``; ``dropout``, ``attention_dropout`` (of the attention weights; as ``dropout`` when not
+    given) and ``label_smoothing`` from 0 to below 1. ``max_length`` is the longest sentence in ids, begin and end
+    included, that the model can take. ``precision``: float32, bfloat16 (GPU, and CPU
     with AVX-512) or float16 (GPU). ``seed``: of the initial parameters.
     """
 
@@ -67,6 +77,7 @@ class ModelSettings:
     hidden: int | None = None
     heads: int | None = None
     dropout: float | None = None
+    attention_dropout: float | None = None
     label_smoothing: float = 0.1
     max_length: int = 256
     precision: Precision = "float32"
@@ -84,8 +95,9 @@ class ModelSettings:
             raise ModelError(f"layers, units, hidden and heads must be 1 or more: {sizes}")
         if sizes.units % sizes.heads:
             raise ModelError(f"{sizes.units} units cannot be divided among {sizes.heads} heads")
-        if not (0 <= sizes.dropout < 1 and 0 <= self.label_smoothing < 1):
-            raise ModelError(f"dropout and label_smoothing must be from 0 to below 1: {sizes}, {self.label_smoothing}")
+        shares = (sizes.dropout, sizes.dropout_of_attention, self.label_smoothing)
+        if not all(0 <= share < 1 for share in shares):
+            raise ModelError(f"dropouts and label_smoothing must be from 0 to below 1: {sizes}, {self.label_smoothing}")
         return sizes
 
 
@@ -129,7 +141,9 @@ class TranslationModel:
     def _make_loss(self, sizes: Architecture) -> Any:
         smoothing = self.settings.label_smoothing
         if self.fused:
-            return FusedTransformer(self.network, sizes.heads, sizes.dropout, smoothing, self.settings.precision)
+            dropouts = (sizes.dropout, sizes.dropout_of_attention)
+            return FusedTransformer(self.network, sizes.heads, *dropouts, smoothing, self.settings.precision)
+        _drop_attention(self.network, sizes.dropout_of_attention)
         return ReferenceTransformer(self.network, smoothing, self.vocab_size)
 
     def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
@@ -192,6 +206,15 @@ class TranslationModel:
                 raise ModelError(f"{where} is of another model: {name} is {arrays[name].shape}, not {parameter.shape}")
         for name, parameter in parameters.items():
             parameter.set_data(arrays[name])
+
+
+def _drop_attention(network: Any, rate: float) -> None:
+    """Let GluonNLP's blocks, which know one dropout only, drop this share of the attention weights."""
+    encoder, decoder = network.encoder.transformer_cells, network.decoder.transformer_cells
+    attentions = [cell.attention_cell for cell in encoder]
+    attentions += [part for cell in decoder for part in (cell.attention_cell_in, cell.attention_cell_inter)]
+    for attention in attentions:
+        attention._base_cell._dropout_layer = gluon.nn.Dropout(rate)
 
 
 def _check_precision(precision: str, device: Any) -> None:

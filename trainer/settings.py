@@ -246,13 +246,15 @@ class FactSettings:
 class TranslateSettings:
     """Beam search over the test split after the last step, and sacreBLEU.
 
-    ``beam_size`` hypotheses; ``alpha`` weighs the length penalty (0: none); ``max_length`` bounds a translation in
-    pieces; ``batch_size`` sentences at a time; of ``test_sentences`` the first ones only. ``tokenize``: how sacreBLEU
-    cuts words (none for text that is tokenised); ``lowercase``: whether it ignores case.
+    ``beam_size`` hypotheses; ``alpha`` and ``k`` of the length penalty ((k + length) / (k + 1)) ** alpha (0: none;
+    alpha 1 and k 0: the length itself, as in fairseq); ``max_length`` bounds a translation in pieces; ``batch_size``
+    sentences at a time; of ``test_sentences`` the first ones only. ``tokenize``: how sacreBLEU cuts words (none for
+    tokenised text); ``lowercase``: whether it ignores case.
     """
 
     beam_size: int = 4
     alpha: float = 0.6
+    k: float = 5.0
     max_length: int = 200
     batch_size: int = 64
     test_sentences: int | None = None
@@ -261,6 +263,7 @@ class TranslateSettings:
 
     def __post_init__(self) -> None:
         _require(self.beam_size >= 1 and self.max_length >= 1 and self.batch_size >= 1, "must be 1 or more")
+        _require(self.k >= 0, f"k must be 0 or more, not {self.k}")
         _require(self.test_sentences is None or self.test_sentences >= 1, "test_sentences must be 1 or more")
 
 

@@ -12,8 +12,6 @@ from trainer.batches import Encoder, Sample, collate
 from trainer.decode import StepDecoder
 from trainer.model import TranslationModel
 
-_LENGTH_PENALTY_K = 5.0
-
 
 class Pieces(Encoder, Protocol):
     """The part of a vocabulary that translation needs."""
@@ -31,13 +29,15 @@ def translate(
     sentences: Sequence[str],
     beam_size: int = 4,
     alpha: float = 0.6,
+    k: float = 5.0,
     max_length: int = 200,
     batch_size: int = 64,
 ) -> list[str]:
     """The best translation of each sentence, in the order given.
 
-    ``alpha`` weighs the length penalty (0: none); ``max_length`` bounds a translation in pieces. Sentences longer than
-    the model can take are cut at its ``max_length``. Sentences of like length are translated together.
+    Hypotheses are compared by their log-probability divided by the length penalty, ((k + length) / (k + 1)) ** alpha.
+    ``max_length`` bounds a translation in pieces. Sentences longer than the model can take are cut at its
+    ``max_length``. Sentences of like length are translated together.
     """
     longest = model.settings.max_length
     encoded = [[*vocabulary.encode(sentence)[: longest - 1], vocabulary.eos_id] for sentence in sentences]
@@ -47,7 +47,7 @@ def translate(
         beam_size=beam_size,
         decoder=decoder,
         eos_id=vocabulary.eos_id,
-        scorer=BeamSearchScorer(alpha=alpha, K=_LENGTH_PENALTY_K),
+        scorer=BeamSearchScorer(alpha=alpha, K=k),
         max_length=min(max_length, longest - 1),
     )
     device = next(iter(model.parameters().values())).list_ctx()[0]

@@ -176,6 +176,7 @@ class Fleet:
             code = await child.wait()
             with contextlib.suppress(OSError):
                 process.exit(code)
+            await process.wait_closed()
 
         server = await asyncssh.listen(
             host.address,

@@ -128,6 +128,31 @@ def test_the_same_random_seed_gives_the_same_dropout() -> None:
     assert losses[0] == losses[1] != losses[2]
 
 
+@pytest.mark.parametrize("on", ["on", "off"])
+@pytest.mark.parametrize(
+    ("dropout", "attention_dropout", "differs"), [(0.0, 0.5, True), (0.0, 0.0, False), (0.3, 0.0, True)]
+)
+def test_attention_has_a_dropout_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, on: str, dropout: float, attention_dropout: float, differs: bool
+) -> None:
+    if on == "off":
+        monkeypatch.setattr(kernels, "load", lambda: False)
+    options = {**SMALL.__dict__, "dropout": dropout, "attention_dropout": attention_dropout}
+    made = model.build(ModelSettings(**options), VOCABULARY)
+    losses = []
+    for seed in (1, 2):
+        mx.random.seed(seed)
+        losses.append(loss_and_gradients(made, *batch())[0])
+    assert (losses[0] != losses[1]) is differs
+
+
+def test_attention_is_dropped_as_all_else_where_nothing_is_said() -> None:
+    assert ModelSettings(dropout=0.2).architecture().dropout_of_attention == 0.2
+    assert ModelSettings(dropout=0.2, attention_dropout=0.0).architecture().dropout_of_attention == 0.0
+    with pytest.raises(ModelError, match="from 0 to below 1"):
+        ModelSettings(attention_dropout=1.0).architecture()
+
+
 def test_there_is_no_dropout_outside_training() -> None:
     settings = {**SMALL.__dict__, "dropout": 0.5}
     with_dropout = model.build(ModelSettings(**settings), VOCABULARY)

@@ -68,6 +68,18 @@ def test_the_order_is_kept_whatever_the_batches(trained: TranslationModel, batch
     assert found == [target for _, target in pairs]
 
 
+def test_the_length_penalty_prefers_longer_translations() -> None:
+    made = model.build(ModelSettings(layers=1, units=32, hidden=64, heads=2, max_length=12, seed=3), len(Words.words))
+
+    def words(alpha: float, k: float) -> int:
+        translations = translate(made, Words(), [source for source, _ in sentences()], alpha=alpha, k=k)
+        return sum(len(translation.split()) for translation in translations)
+
+    assert words(0.0, 5.0) < words(0.6, 5.0) < words(1.0, 5.0)
+    assert words(0.6, 1e9) == words(0.0, 5.0), "nothing is left of a penalty with a very large k"
+    assert words(0.6, 5.0) < words(0.6, 0.0)
+
+
 def test_no_sentences_give_no_translations(trained: TranslationModel) -> None:
     assert translate(trained, Words(), []) == []
 
