@@ -11,6 +11,9 @@ from collections import deque
 from collections.abc import Sequence
 from statistics import median
 
+_REMEMBERED_CHANGES = 4
+"""A speed is the median over the steps of so many changes: a step varies by a third, the shares must not."""
+
 
 def limited(targets: Sequence[float], caps: Sequence[float | None]) -> list[float]:
     """Shares that add up to one, in proportion to ``targets`` and none above its cap (None: no cap).
@@ -46,10 +49,6 @@ def step_towards(
         for target, share in zip(targets, shares, strict=True)
     ]
     return limited(bounded, caps)
-
-
-_REMEMBERED_CHANGES = 4
-"""A speed is the median over the steps of so many changes: a step varies by a third, the shares must not."""
 
 
 class Balancer:

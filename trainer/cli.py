@@ -187,8 +187,9 @@ def _translate(options: argparse.Namespace) -> int:
             "they are not of the same training"
         )
     sentences = [line.rstrip("\n") for line in sys.stdin]
-    search = {"beam_size": options.beam_size, "alpha": options.alpha, "k": options.k}
-    for translation in translate(model, vocabulary, sentences, **search):
+    for translation in translate(
+        model, vocabulary, sentences, beam_size=options.beam_size, alpha=options.alpha, k=options.k
+    ):
         print(translation)
     return 0
 

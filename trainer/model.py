@@ -67,8 +67,8 @@ class ModelSettings:
     ``layers`` in the encoder and as many in the decoder; ``units`` of a token, ``hidden`` units of the feed-forward
     layers, attention ``heads``; ``dropout``, ``attention_dropout`` (of the attention weights; as ``dropout`` when not
     given) and ``label_smoothing`` from 0 to below 1. ``max_length`` is the longest sentence in ids, begin and end
-    included, that the model can take. ``precision``: float32, bfloat16 (GPU, and CPU
-    with AVX-512) or float16 (GPU). ``seed``: of the initial parameters.
+    included, that the model can take. ``precision``: float32, bfloat16 (GPU, and CPU with AVX-512) or float16 (GPU).
+    ``seed``: of the initial parameters.
     """
 
     preset: str = "tiny"

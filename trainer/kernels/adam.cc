@@ -6,15 +6,14 @@
 
 namespace centavo {
 
-void AdamUpdate(const AdamRates& rates, int64_t count, float* __restrict weight, const float* __restrict gradient,
+void AdamUpdate(AdamRates rates, int64_t count, float* __restrict weight, const float* __restrict gradient,
                 float* __restrict mean, float* __restrict variance) {
-  const AdamRates r = rates;
 #pragma omp parallel for simd
   for (int64_t i = 0; i < count; ++i) {
-    const float g = gradient[i] * r.scale;
-    mean[i] = r.beta1 * mean[i] + (1.0f - r.beta1) * g;
-    variance[i] = r.beta2 * variance[i] + (1.0f - r.beta2) * g * g;
-    weight[i] -= r.learning_rate * mean[i] / (std::sqrt(variance[i]) + r.epsilon);
+    const float g = gradient[i] * rates.scale;
+    mean[i] = rates.beta1 * mean[i] + (1.0f - rates.beta1) * g;
+    variance[i] = rates.beta2 * variance[i] + (1.0f - rates.beta2) * g * g;
+    weight[i] -= rates.learning_rate * mean[i] / (std::sqrt(variance[i]) + rates.epsilon);
   }
 }
 

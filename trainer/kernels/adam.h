@@ -10,7 +10,6 @@ struct AdamRates {
   float learning_rate, beta1, beta2, epsilon, scale;
 };
 
-void AdamUpdate(const AdamRates& rates, int64_t count, float* weight, const float* gradient, float* mean,
-                float* variance);
+void AdamUpdate(AdamRates rates, int64_t count, float* weight, const float* gradient, float* mean, float* variance);
 
 }  // namespace centavo

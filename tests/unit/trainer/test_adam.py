@@ -39,8 +39,8 @@ def updated(updates: int = 4) -> list[Any]:
 
 
 def test_an_update_is_that_of_the_papers_second_section() -> None:
-    expected, mean, variance = (parameter.data().asnumpy().astype("float64") for parameter in [parameters()[1]] * 3)
-    mean, variance = np.zeros_like(mean), np.zeros_like(variance)
+    expected = parameters()[1].data().asnumpy().astype("float64")
+    mean = variance = np.zeros_like(expected)
     rng = np.random.RandomState(2)
     for update in range(4):
         drawn = [rng.standard_normal(shape) * 10.0 ** -(2 * update) / 4097 for shape in SHAPES][1]
