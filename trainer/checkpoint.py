@@ -79,7 +79,7 @@ def decode(blob: bytes, origin: Origin) -> Checkpoint:
     if header["vocabulary"] != origin.vocabulary:
         raise CheckpointError("it was made with another vocabulary")
     if header["fingerprint"] != origin.fingerprint:
-        raise CheckpointError("it was made with other settings (seed, corpus, vocabulary, model or batch)")
+        raise CheckpointError("it was made by another Centavo or with another seed, corpus, vocabulary, model or batch")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return Checkpoint(header["step"], dict(arrays.items()), header["progress"])
 

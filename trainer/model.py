@@ -1,4 +1,6 @@
-"""The Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) as GluonNLP builds it, and its training loss.
+"""The Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) and its training loss.
+
+GluonNLP builds it; the encoding of positions is the paper's (``trainer.positions``) instead of GluonNLP's.
 
 Embeddings of both languages and of the output projection are one matrix. Parameter names depend on nothing but the
 settings, so that old and new ranks, and checkpoints, match. On a CPU the loss is computed by ``trainer.fused`` over the
@@ -22,10 +24,13 @@ from mxnet import autograd, gluon
 from trainer import kernels
 from trainer.allocation import reuse_memory
 from trainer.fused import NO_DROPOUT, FusedTransformer
+from trainer.positions import sinusoids
 from trainer.reference import ReferenceTransformer
 
 PARAMETERS_FILE = "model.params"
 METADATA_FILE = "model.json"
+FORMAT = 2
+"""Of the parameters' meaning; 1 had GluonNLP's own encoding of positions."""
 Precision = Literal["float32", "bfloat16", "float16"]
 
 
@@ -179,11 +184,11 @@ class TranslationModel:
     def save(self, directory: Path, metadata: dict[str, Any] | None = None) -> None:
         """Write ``model.params`` and ``model.json`` (settings, vocabulary size and ``metadata``) by rename."""
         directory.mkdir(parents=True, exist_ok=True)
-        description = {"model": asdict(self.settings), "vocab_size": self.vocab_size, **(metadata or {})}
+        description = {"format": FORMAT, "model": asdict(self.settings), "vocab_size": self.vocab_size}
         with tempfile.TemporaryDirectory(dir=directory) as temporary:
             arrays = {name: parameter.data().as_in_context(mx.cpu()) for name, parameter in self.parameters().items()}
             mx.nd.save(str(Path(temporary, PARAMETERS_FILE)), arrays)
-            Path(temporary, METADATA_FILE).write_text(json.dumps(description, indent=1) + "\n")
+            Path(temporary, METADATA_FILE).write_text(json.dumps(description | (metadata or {}), indent=1) + "\n")
             for name in (PARAMETERS_FILE, METADATA_FILE):
                 os.replace(Path(temporary, name), directory / name)
 
@@ -240,6 +245,9 @@ def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -
     model = TranslationModel(settings, vocab_size, fused)
     mx.random.seed(settings.seed)
     model.network.initialize(mx.init.Xavier(magnitude=3.0), ctx=device)
+    positions = mx.nd.array(sinusoids(settings.max_length, settings.architecture().units))
+    for block in (model.network.encoder, model.network.decoder):
+        block.position_weight.set_data(positions)
     ids, length = mx.nd.ones((1, 2), ctx=device, dtype="int32"), mx.nd.array([2.0], ctx=device)
     model.network(ids, ids, length, length)[0].wait_to_read()  # completes the shapes that GluonNLP leaves open
     model.hybridize()
@@ -252,8 +260,11 @@ def load(directory: Path, device: Any | None = None) -> TranslationModel:
     try:
         description = json.loads(path.read_text())
         settings, vocab_size = ModelSettings(**description["model"]), int(description["vocab_size"])
+        found = description.get("format", 1)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"cannot read {path}: {error}") from error
+    if found != FORMAT:
+        raise ModelError(f"{path} is of format {found}, and this Centavo reads {FORMAT}: train the model again with it")
     model = build(settings, vocab_size, device)
     model.load(directory)
     return model

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import yaml
 
 from trainer.corpus import CorpusSettings
-from trainer.model import ModelSettings
+from trainer.model import FORMAT, ModelSettings
 from trainer.strict import SettingsError, build
 from trainer.vocabulary import VocabularySettings
 
@@ -343,7 +343,7 @@ def settings_from(data: object) -> Settings:
 
 
 def fingerprint(settings: Settings) -> str:
-    """What has to be equal for a checkpoint to be continued: the model, and which samples have been seen.
+    """What has to be equal for a checkpoint to be continued: the model, its format, and which samples have been seen.
 
     The optimizer's settings may change on the way: a loss that became NaN is gone on from with a lower learning rate.
     """
@@ -353,4 +353,5 @@ def fingerprint(settings: Settings) -> str:
         if name in ("seed", "corpus", "vocabulary", "model", "batch")
     }
     shaping["batch"].pop("prefetch")
+    shaping["model"]["format"] = FORMAT
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

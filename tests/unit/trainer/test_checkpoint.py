@@ -100,7 +100,10 @@ def test_a_torn_one_is_refused_and_the_one_before_is_taken(storage: Storage, cap
 
 @pytest.mark.parametrize(
     ("origin", "reason"),
-    [(Origin("settings-2", "vocabulary-1"), "other settings"), (Origin("settings-1", "vocabulary-2"), "vocabulary")],
+    [
+        (Origin("settings-2", "vocabulary-1"), "with another seed, corpus"),
+        (Origin("settings-1", "vocabulary-2"), "vocabulary"),
+    ],
 )
 def test_a_foreign_one_is_refused(origin: Origin, reason: str) -> None:
     with pytest.raises(CheckpointError, match=reason):

@@ -284,6 +284,15 @@ def test_parameters_of_another_depth_are_refused(tmp_path: Path) -> None:
         model.build(ModelSettings(**{**SMALL.__dict__, "layers": 1}), VOCABULARY).load(tmp_path)
 
 
+def test_a_model_of_another_format_is_refused(tmp_path: Path) -> None:
+    model.build(SMALL, VOCABULARY).save(tmp_path)
+    description = json.loads((tmp_path / "model.json").read_text())
+    del description["format"]  # as it was before there was one
+    (tmp_path / "model.json").write_text(json.dumps(description))
+    with pytest.raises(ModelError, match=r"is of format 1, and this Centavo reads 2: train the model again"):
+        model.load(tmp_path)
+
+
 def test_damaged_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"model\.json"):
         model.load(tmp_path)
