@@ -63,11 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument(
         "--model", type=Path, required=True, help="directory with model.params, model.json, vocabulary"
     )
-    translate.add_argument("--beam-size", type=int, default=4, help="hypotheses kept at each step (default: 4)")
-    translate.add_argument(
-        "--alpha", type=float, default=0.6, help="weight of the length penalty; 0: none (default: 0.6)"
-    )
-    translate.add_argument("--k", type=float, default=5.0, help="of ((k + length) / (k + 1)) ** alpha (default: 5)")
+    search = translate.add_argument_group("beam search", "defaults as in training.yml (see `train --help`, translate)")
+    search.add_argument("--beam-size", type=int, help="hypotheses kept at each step")
+    search.add_argument("--alpha", type=float, help="weight of the length penalty; 0: none")
+    search.add_argument("--k", type=float, help="of the length penalty ((k + length) / (k + 1)) ** alpha")
     translate.set_defaults(run=_translate)
 
     score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
@@ -177,9 +176,12 @@ def _launch(options: argparse.Namespace) -> int:
 
 def _translate(options: argparse.Namespace) -> int:
     from trainer.model import load
+    from trainer.settings import TranslateSettings
     from trainer.translate import translate
     from trainer.vocabulary import Vocabulary
 
+    asked = {name: getattr(options, name) for name in ("beam_size", "alpha", "k")}
+    settings = TranslateSettings(**{name: value for name, value in asked.items() if value is not None})
     model, vocabulary = load(options.model), Vocabulary.load(options.model)
     if len(vocabulary) != model.vocab_size:
         raise ValueError(
@@ -187,9 +189,7 @@ def _translate(options: argparse.Namespace) -> int:
             "they are not of the same training"
         )
     sentences = [line.rstrip("\n") for line in sys.stdin]
-    for translation in translate(
-        model, vocabulary, sentences, beam_size=options.beam_size, alpha=options.alpha, k=options.k
-    ):
+    for translation in translate(model, vocabulary, sentences, settings):
         print(translation)
     return 0
 

@@ -72,16 +72,7 @@ def _scores(training: Training, world: World, settings: Settings, digests: list[
     test = training.corpus.test[: settings.translate.test_sentences]
     mine = test[world.rank :: world.size]
     options = settings.translate
-    translated = translate(
-        training.model,
-        training.vocabulary,
-        [source for source, _ in mine],
-        beam_size=options.beam_size,
-        alpha=options.alpha,
-        k=options.k,
-        max_length=options.max_length,
-        batch_size=options.batch_size,
-    )
+    translated = translate(training.model, training.vocabulary, [source for source, _ in mine], options)
     by_rank = gather_objects(translated, "translations")
     hypotheses = [by_rank[index % world.size][index // world.size] for index in range(len(test))]
     result = score(hypotheses, [target for _, target in test], options.tokenize, options.lowercase)

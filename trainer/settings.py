@@ -262,8 +262,9 @@ class TranslateSettings:
     lowercase: bool = False
 
     def __post_init__(self) -> None:
-        _require(self.beam_size >= 1 and self.max_length >= 1 and self.batch_size >= 1, "must be 1 or more")
-        _require(self.k >= 0, f"k must be 0 or more, not {self.k}")
+        sizes = (self.beam_size, self.max_length, self.batch_size)
+        _require(min(sizes) >= 1, "beam_size, max_length and batch_size must be 1 or more")
+        _require(self.alpha >= 0 and self.k >= 0, f"alpha and k must be 0 or more, not {self.alpha} and {self.k}")
         _require(self.test_sentences is None or self.test_sentences >= 1, "test_sentences must be 1 or more")
 
 

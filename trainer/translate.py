@@ -11,6 +11,7 @@ from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
 from trainer.batches import Encoder, Sample, collate
 from trainer.decode import StepDecoder
 from trainer.model import TranslationModel
+from trainer.settings import TranslateSettings
 
 
 class Pieces(Encoder, Protocol):
@@ -27,33 +28,28 @@ def translate(
     model: TranslationModel,
     vocabulary: Pieces,
     sentences: Sequence[str],
-    beam_size: int = 4,
-    alpha: float = 0.6,
-    k: float = 5.0,
-    max_length: int = 200,
-    batch_size: int = 64,
+    settings: TranslateSettings,
 ) -> list[str]:
     """The best translation of each sentence, in the order given.
 
-    Hypotheses are compared by their log-probability divided by the length penalty, ((k + length) / (k + 1)) ** alpha.
-    ``max_length`` bounds a translation in pieces. Sentences longer than the model can take are cut at its
-    ``max_length``. Sentences of like length are translated together.
+    Hypotheses are compared by their log-probability divided by the length penalty. Sentences longer than the model can
+    take are cut at its ``max_length``. Sentences of like length are translated together.
     """
     longest = model.settings.max_length
     encoded = [[*vocabulary.encode(sentence)[: longest - 1], vocabulary.eos_id] for sentence in sentences]
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
     decoder = StepDecoder(model.network, model.settings.architecture().heads)
     sampler = BeamSearchSampler(
-        beam_size=beam_size,
+        beam_size=settings.beam_size,
         decoder=decoder,
         eos_id=vocabulary.eos_id,
-        scorer=BeamSearchScorer(alpha=alpha, K=k),
-        max_length=min(max_length, longest - 1),
+        scorer=BeamSearchScorer(alpha=settings.alpha, K=settings.k),
+        max_length=min(settings.max_length, longest - 1),
     )
     device = next(iter(model.parameters().values())).list_ctx()[0]
     translations = [""] * len(encoded)
-    for start in range(0, len(order), batch_size):
-        chosen = order[start : start + batch_size]
+    for start in range(0, len(order), settings.batch_size):
+        chosen = order[start : start + settings.batch_size]
         samples: list[Sample] = [(encoded[index], [vocabulary.bos_id, vocabulary.eos_id]) for index in chosen]
         for index, ids in zip(chosen, _search(decoder, sampler, samples, vocabulary, device), strict=True):
             translations[index] = vocabulary.decode(ids)

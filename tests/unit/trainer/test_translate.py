@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 import mxnet as mx
@@ -14,6 +15,7 @@ from trainer import cli, model
 from trainer.batches import collate, encode_pairs
 from trainer.decode import StepDecoder
 from trainer.model import ModelSettings, TranslationModel
+from trainer.settings import TranslateSettings
 from trainer.translate import translate
 from trainer.vocabulary import Vocabulary, VocabularySettings
 
@@ -57,14 +59,15 @@ def trained() -> TranslationModel:
 
 def test_what_was_learned_is_translated(trained: TranslationModel) -> None:
     sources, references = zip(*sentences(), strict=True)
-    assert translate(trained, Words(), sources) == list(references)
+    assert translate(trained, Words(), sources, TranslateSettings()) == list(references)
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 @pytest.mark.parametrize("beam_size", [1, 5])
 def test_the_order_is_kept_whatever_the_batches(trained: TranslationModel, batch_size: int, beam_size: int) -> None:
     pairs = sentences()[20:]
-    found = translate(trained, Words(), [source for source, _ in pairs], batch_size=batch_size, beam_size=beam_size)
+    settings = TranslateSettings(batch_size=batch_size, beam_size=beam_size)
+    found = translate(trained, Words(), [source for source, _ in pairs], settings)
     assert found == [target for _, target in pairs]
 
 
@@ -72,7 +75,8 @@ def test_the_length_penalty_prefers_longer_translations() -> None:
     made = model.build(ModelSettings(layers=1, units=32, hidden=64, heads=2, max_length=12, seed=3), len(Words.words))
 
     def words(alpha: float, k: float) -> int:
-        translations = translate(made, Words(), [source for source, _ in sentences()], alpha=alpha, k=k)
+        sources = [source for source, _ in sentences()]
+        translations = translate(made, Words(), sources, TranslateSettings(alpha=alpha, k=k))
         return sum(len(translation.split()) for translation in translations)
 
     assert words(0.0, 5.0) < words(0.6, 5.0) < words(1.0, 5.0)
@@ -81,15 +85,16 @@ def test_the_length_penalty_prefers_longer_translations() -> None:
 
 
 def test_no_sentences_give_no_translations(trained: TranslationModel) -> None:
-    assert translate(trained, Words(), []) == []
+    assert translate(trained, Words(), [], TranslateSettings()) == []
 
 
 def test_translations_end_at_max_length(trained: TranslationModel) -> None:
-    assert len(translate(trained, Words(), ["five four three two one"], max_length=2)[0].split()) <= 2
+    cut = translate(trained, Words(), ["five four three two one"], TranslateSettings(max_length=2))
+    assert len(cut[0].split()) <= 2
 
 
 def test_sentences_that_are_too_long_are_cut(trained: TranslationModel) -> None:
-    assert len(translate(trained, Words(), ["one " * 40])) == 1
+    assert len(translate(trained, Words(), ["one " * 40], TranslateSettings())) == 1
 
 
 def test_step_by_step_scores_equal_those_of_gluonnlp() -> None:
@@ -112,4 +117,12 @@ def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path) -> None:
     texts = [" ".join(str(number) for number in range(start, start + 9)) for start in range(200)]
     Vocabulary.learn(texts, VocabularySettings(size=280)).save(tmp_path)
     with pytest.raises(ValueError, match=r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same"):
-        cli._translate(argparse.Namespace(model=tmp_path))
+        cli._translate(argparse.Namespace(model=tmp_path, beam_size=None, alpha=None, k=None))
+
+
+@pytest.mark.parametrize("option", [["--beam-size", "0"], ["--alpha", "-1"], ["--k", "-1"]])
+def test_a_search_that_cannot_be_is_refused_before_the_model_is_read(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["translate", "--model", str(tmp_path / "none"), *option]) == cli.EXIT_USAGE
+    assert re.search(r"error: .*must be [01] or more", capsys.readouterr().err)
