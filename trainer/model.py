@@ -134,7 +134,7 @@ class TranslationModel:
             decoder=decoder,
             one_step_ahead_decoder=one_step,
             embed_size=sizes.units,
-            embed_initializer=None,
+            embed_initializer=mx.init.Normal(sizes.units**-0.5),
             share_embed=True,
             tie_weights=True,
             prefix="transformer_",
@@ -231,7 +231,10 @@ def _check_precision(precision: str, device: Any) -> None:
 
 
 def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -> TranslationModel:
-    """Make a model with initial parameters (Xavier, magnitude 3), the same for the same settings and seed.
+    """Make a model with initial parameters, the same for the same settings and seed.
+
+    Weights begin by Xavier's rule (magnitude 3), embeddings normally distributed with deviation units ** -0.5: times
+    sqrt(units), as they are used, they are of the size of the encoded positions that are added to them.
 
     Raises ModelError for impossible sizes or a precision that ``device`` (the CPU, when not given) cannot compute in.
     """

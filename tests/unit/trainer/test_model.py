@@ -223,6 +223,13 @@ def test_names_and_initial_values_do_not_depend_on_what_was_built_before() -> No
         assert np.array_equal(parameter.data().asnumpy(), second.parameters()[name].data().asnumpy())
 
 
+def test_embeddings_begin_as_large_as_the_positions_added_to_them() -> None:
+    made = model.build(ModelSettings(layers=1, units=64, hidden=8, heads=2, max_length=40), 500)
+    embedded = made.network.src_embed[0].weight.data().asnumpy() * 64**0.5
+    assert embedded.std() == pytest.approx(1.0, rel=0.05)
+    assert 0.5 < made.network.encoder.position_weight.data().asnumpy().std() / embedded.std() < 1
+
+
 def test_embeddings_are_shared_and_tied() -> None:
     shapes = [parameter.shape for parameter in model.build(SMALL, VOCABULARY).parameters().values()]
     assert shapes.count((VOCABULARY, 24)) == 1
