@@ -23,8 +23,9 @@ CACHED_PRIMITIVES = 16
 
 @lru_cache(maxsize=1)
 def reuse_memory() -> bool:
-    """Let freed memory be used again by this process. Gives whether the C library can; to be called before MXNet works.
+    """Let freed memory be used again by this process. Gives whether the C library can.
 
+    To be called before MXNet works or a vocabulary is learned: the number of arenas is settled with the first thread.
     MXNET_MKLDNN_CACHE_NUM stays as it is when the environment has it already.
     """
     os.environ.setdefault("MXNET_MKLDNN_CACHE_NUM", str(CACHED_PRIMITIVES))
@@ -35,3 +36,15 @@ def reuse_memory() -> bool:
     wanted = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, _LARGEST), (_M_ARENA_MAX, 1))
     answers = [mallopt(option, value) for option, value in wanted]
     return answers == [1, 1, 1]
+
+
+def give_back() -> None:
+    """Return to the system what lies free between blocks in use, where the C library can.
+
+    Arrays of ever new sizes leave gaps that no later array fits: with tiny on Multi30k (half of 8192 tokens, bfloat16)
+    1.1 GB in use and 3.1 GB of gaps after 80 steps, and more later. To fetch them again cost 8 s of processor time, as
+    much as 16 steps; so this is for when memory is scarce.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -16,6 +16,7 @@ from mxnet import autograd
 from trainer import corpus as corpora
 from trainer import memory
 from trainer.adam import Adam, global_norm
+from trainer.allocation import give_back, reuse_memory
 from trainer.balance import Balancer
 from trainer.batches import Batch, collate, encode_pairs
 from trainer.brake import Brake
@@ -110,6 +111,7 @@ class Training:
     ) -> None:
         self._settings, self._facts, self._orders, self._link, self._speed = settings, facts, orders, link, speed
         self._resume = resume
+        reuse_memory()
         self.corpus = corpora.load(settings.corpus)
         cache = Path(settings.cache).expanduser()
         texts = (text for pair in self.corpus.train for text in pair)
@@ -284,6 +286,7 @@ class Training:
                 self._seek(world)
             self._validate_if_due(world)
             self._keep_if_due(world)
+            self._give_back_if_scarce()
 
     def _step(self, world: World) -> StepResult:
         """Compute, exchange, update. The update is the exact mean over all ranks' target tokens."""
@@ -445,6 +448,12 @@ class Training:
         if world.rank == 0 and (by_steps or by_time):
             self._checkpointed_at = time.monotonic()
             self._checkpoints.save_in_background(self.state.snapshot())
+
+    def _give_back_if_scarce(self) -> None:
+        if self.state.progress.step % LOG_EVERY_STEPS == 0:
+            resident = memory.resident_bytes()
+            if memory.is_scarce(resident, memory.available_bytes(resident)):
+                give_back()
 
     def _check_memory(self, longest: int) -> float | None:
         """The largest share of the global batch that fits. Raises NodeTooSmallError when not even a sentence does."""

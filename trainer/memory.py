@@ -11,6 +11,7 @@ from trainer.model import Architecture
 
 LIMIT_VARIABLE = "CENTAVO_EMULATED_MEMORY_BYTES"
 FLOAT_BYTES = 4
+SCARCE_ABOVE = 0.75
 PROCESS_BYTES = 450 * 1024**2
 """Python with MXNet, GluonNLP, Horovod and a corpus loaded, before any model."""
 
@@ -81,6 +82,11 @@ def shortage(needed: int, available: int) -> str | None:
     if needed <= available:
         return None
     return f"out of memory: the training needs about {_mib(needed)} MiB here and the node has {_mib(available)} MiB"
+
+
+def is_scarce(resident: int, available: int) -> bool:
+    """Whether a process nears what it may have, so that memory which it could use again is better given back."""
+    return resident > SCARCE_ABOVE * available
 
 
 def largest_share(requirement: Estimate, available: int, global_tokens: int) -> float | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainer.memory import Estimate, available_bytes, estimate, largest_share, parameter_count, shortage
+from trainer.memory import Estimate, available_bytes, estimate, is_scarce, largest_share, parameter_count, shortage
 from trainer.model import PRESETS, ModelSettings, build
 
 
@@ -51,3 +51,8 @@ def test_what_is_available_is_the_smallest_of_what_is_known(tmp_path: Path) -> N
     assert available_bytes(7, {"CENTAVO_EMULATED_MEMORY_BYTES": "1000"}, meminfo, tmp_path) == 1000
     (tmp_path / "memory.max").write_text("max\n")
     assert available_bytes(7, {}, meminfo, tmp_path) == 800 * 1024 + 7
+
+
+def test_memory_is_scarce_when_a_process_nears_what_it_may_have() -> None:
+    assert is_scarce(resident=7_600, available=10_000)
+    assert not is_scarce(resident=7_400, available=10_000)

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trainer import loop
 from trainer.batches import collate
 from trainer.elastic import World
 from trainer.facts import FactWriter
 from trainer.finish import fetch_results, finish
 from trainer.link import NoLink
 from trainer.loop import NodeTooSmallError, Training, TrainingFailedError, TrainingStopped
+from trainer.memory import resident_bytes
 from trainer.metadata import Identity
 from trainer.orders import Orders
 from trainer.rank import Rank
@@ -166,6 +168,18 @@ def test_a_node_that_is_too_small_says_so_and_takes_no_part(
     fact = json.loads((tmp_path / "facts.d" / "iteration.fact").read_text())
     assert fact["state"] == "failed"
     assert fact["reason"] in caplog.text
+
+
+@pytest.mark.parametrize(("room", "expected"), [(0.9, [5, 10]), (10, [])])
+def test_memory_is_given_back_while_it_is_scarce(
+    room: float, expected: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = training(small(tmp_path))
+    given = []
+    monkeypatch.setattr(loop, "give_back", lambda: given.append(one.state.progress.step))
+    monkeypatch.setenv("CENTAVO_EMULATED_MEMORY_BYTES", str(round(room * resident_bytes())))
+    one.run(World({}))
+    assert given == expected
 
 
 def test_accumulated_gradients_are_those_of_one_large_batch(tmp_path: Path) -> None:
