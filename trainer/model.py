@@ -182,13 +182,14 @@ class TranslationModel:
         return trained
 
     def save(self, directory: Path, metadata: dict[str, Any] | None = None) -> None:
-        """Write ``model.params`` and ``model.json`` (settings, vocabulary size and ``metadata``) by rename."""
+        """Write ``model.params`` and ``model.json`` (format, settings, vocabulary size, ``metadata``) by rename."""
         directory.mkdir(parents=True, exist_ok=True)
         description = {"format": FORMAT, "model": asdict(self.settings), "vocab_size": self.vocab_size}
+        description |= metadata or {}
         with tempfile.TemporaryDirectory(dir=directory) as temporary:
             arrays = {name: parameter.data().as_in_context(mx.cpu()) for name, parameter in self.parameters().items()}
             mx.nd.save(str(Path(temporary, PARAMETERS_FILE)), arrays)
-            Path(temporary, METADATA_FILE).write_text(json.dumps(description | (metadata or {}), indent=1) + "\n")
+            Path(temporary, METADATA_FILE).write_text(json.dumps(description, indent=1) + "\n")
             for name in (PARAMETERS_FILE, METADATA_FILE):
                 os.replace(Path(temporary, name), directory / name)
 
@@ -240,7 +241,7 @@ def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -
     """
     reuse_memory()
     device = device or mx.cpu()
-    settings.architecture()
+    units = settings.architecture().units
     _check_precision(settings.precision, device)
     fused = device.device_type == "cpu" and kernels.load()
     if settings.precision != "float32" and not fused:
@@ -248,7 +249,7 @@ def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -
     model = TranslationModel(settings, vocab_size, fused)
     mx.random.seed(settings.seed)
     model.network.initialize(mx.init.Xavier(magnitude=3.0), ctx=device)
-    positions = mx.nd.array(sinusoids(settings.max_length, settings.architecture().units))
+    positions = mx.nd.array(sinusoids(settings.max_length, units))
     for block in (model.network.encoder, model.network.decoder):
         block.position_weight.set_data(positions)
     ids, length = mx.nd.ones((1, 2), ctx=device, dtype="int32"), mx.nd.array([2.0], ctx=device)
