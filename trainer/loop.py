@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from trainer.scalars import Scalars
 from trainer.schedule import learning_rate
 from trainer.settings import Settings, fingerprint
 from trainer.state import Hello, TrainingState
+from trainer.steps import LogWindow, StepResult, validation_line
 from trainer.storage import open_storage
 from trainer.vocabulary import Vocabulary
 
@@ -58,43 +59,6 @@ class TrainingStopped(Exception):  # noqa: N818 - no error, what was asked for
 
 class NodeTooSmallError(RuntimeError):
     """This node's memory does not suffice; the message has both numbers."""
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """One step: sums over all ranks, and each rank's target tokens and compute time.
-
-    ``ids`` counts both sides of the batch, padding included, and ``padding`` the padding alone; ``data_wait_s`` is the
-    mean over the ranks of how long they waited for their batch.
-    """
-
-    loss_sum: float
-    tokens: int
-    ids: int
-    padding: float
-    data_wait_s: float
-    is_change_due: bool
-    is_stop_due: bool
-    tokens_by_rank: list[float]
-    compute_time_s_by_rank: list[float]
-
-
-@dataclass
-class LogWindow:
-    """What has come together since the last line of the log."""
-
-    began: float
-    tokens: int = 0
-    ids: int = 0
-    padding: float = 0.0
-    data_wait_s: float = 0.0
-
-    def add(self, result: StepResult) -> None:
-        """One more step."""
-        self.tokens += result.tokens
-        self.ids += result.ids
-        self.padding += result.padding
-        self.data_wait_s += result.data_wait_s
 
 
 class Training:
@@ -144,7 +108,7 @@ class Training:
         self._lost_steps = 0
         self._step_ended = time.perf_counter()
         self._checkpointed_at = time.monotonic()
-        self._window = LogWindow(time.perf_counter())
+        self._window = LogWindow()
         self.scalars = Scalars(settings.tensorboard)
 
     @property
@@ -271,7 +235,7 @@ class Training:
     def _train(self, world: World) -> None:
         settings, progress = self._settings, self.state.progress
         self._step_ended = time.perf_counter()
-        self._window = LogWindow(time.perf_counter())
+        self._window = LogWindow()
         while not progress.is_done(settings.stop, self._feed.batches_per_epoch):
             began = time.perf_counter()
             self._ask_to_leave()
@@ -386,29 +350,21 @@ class Training:
 
     def _log_line(self, world: World) -> None:
         """A line of train.log: the loss of this step, and speed, padding and waiting since the line before."""
-        progress, window = self.state.progress, self._window
-        now = time.perf_counter()
-        seconds = max(now - window.began, 1e-9)
-        self._window = LogWindow(now)
-        padding_share, data_wait_share = window.padding / window.ids, window.data_wait_s / seconds
-        line = {
-            "step": progress.step,
-            "loss": round(progress.loss or 0.0, 5),
-            "tokens_per_s": round(window.tokens / seconds, 1),
-            "padding_share": round(padding_share, 4),
-            "data_wait_share": round(data_wait_share, 4),
-            "world_size": world.size,
-            "t": timestamp(time.time()),
-        }
-        progress.log.append(line)
-        if world.rank == 0:
-            self.scalars.write(progress.log)
+        progress = self.state.progress
+        line = self._window.line(progress.step, progress.loss or 0.0, world.size)
+        self._window = LogWindow()
+        self._keep_line(world, line)
         if world.rank == 0 and progress.step % (10 * LOG_EVERY_STEPS) == 0:
             log.info(
-                "step %(step)d loss %(loss).4f, %(tokens_per_s).0f tokens/s on %(world_size)d ranks, "
-                "padding %(padding_percent).1f%%, waiting for data %(wait_percent).1f%%",
-                {**line, "padding_percent": 100 * padding_share, "wait_percent": 100 * data_wait_share},
+                "step %d loss %.4f, %.0f tokens/s on %d ranks, padding %.1f%%, waiting for data %.1f%%",
+                *(line[name] for name in ("step", "loss", "tokens_per_s", "world_size")),
+                *(100 * line[name] for name in ("padding_share", "data_wait_share")),
             )
+
+    def _keep_line(self, world: World, line: dict[str, Any]) -> None:
+        self.state.progress.log.append(line)
+        if world.rank == 0:
+            self.scalars.write(self.state.progress.log)
 
     def _ask_to_leave(self) -> None:
         if self._orders.leave_reason is not None:
@@ -425,8 +381,13 @@ class Training:
     def _validate_if_due(self, world: World) -> None:
         every = self._settings.stop.validate_every_steps
         progress = self.state.progress
-        if every and progress.step % every == 0 and self._validation:
-            progress.judge(self.validation_loss(world), self._settings.stop.patience)
+        if not every or progress.step % every or not self._validation:
+            return
+        loss = self.validation_loss(world)
+        progress.judge(loss, self._settings.stop.patience)
+        self._keep_line(world, validation_line(progress.step, loss))
+        if world.rank == 0:
+            log.info("step %d validation loss %.4f, best %.4f", progress.step, loss, progress.best_validation)
 
     def validation_loss(self, world: World, per_batch: int = 64) -> float:
         """Mean loss of the validation split in nats per target token. Collective: each rank takes a part."""

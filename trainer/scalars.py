@@ -13,6 +13,7 @@ from typing import Any
 
 TAGS = {
     "loss": "training/loss",
+    "validation_loss": "validation/loss",
     "tokens_per_s": "training/tokens_per_second",
     "world_size": "training/world_size",
 }
@@ -62,5 +63,5 @@ def _add(writer: Any, line: Mapping[str, Any]) -> None:
     from tensorboardX.proto.summary_pb2 import Summary  # noqa: PLC0415
 
     at = datetime.fromisoformat(str(line["t"]).replace("Z", "+00:00")).timestamp()
-    values = [Summary.Value(tag=tag, simple_value=line[name]) for name, tag in TAGS.items()]
+    values = [Summary.Value(tag=tag, simple_value=line[name]) for name, tag in TAGS.items() if name in line]
     writer.write_event(Event(wall_time=at, step=line["step"], summary=Summary(value=values)))

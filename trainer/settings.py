@@ -83,7 +83,7 @@ class StopSettings:
     """When the training ends: after ``steps``, ``tokens`` (target tokens) or ``epochs``, whichever comes first.
 
     With ``patience`` it also ends when the validation loss has not improved for that many validations, which are made
-    every ``validate_every_steps`` (0: never).
+    every ``validate_every_steps`` (0: never) and go into train.log.
     """
 
     steps: int | None = None

@@ -48,6 +48,13 @@ def test_each_line_of_the_log_is_written_once_with_its_time(tmp_path: Path) -> N
     assert {event.wall_time for event in read(tmp_path) if event.summary.value} == {1795240800.25}
 
 
+def test_a_validation_is_a_point_of_its_own(tmp_path: Path) -> None:
+    validation = {"step": 10, "validation_loss": 4.75, "t": "2026-11-21T06:00:01.000Z"}
+    Scalars(str(tmp_path)).write([*lines(10), validation, *lines(20)])
+    assert points(tmp_path, "validation/loss") == [(10, 4.75)]
+    assert [step for step, _ in points(tmp_path, "training/loss")] == [10, 20]
+
+
 def test_after_a_step_back_the_log_is_followed_from_there(tmp_path: Path) -> None:
     scalars = Scalars(str(tmp_path))
     scalars.write(lines(10, 20, 30))

@@ -120,12 +120,19 @@ def test_a_loss_that_is_no_number_before_any_checkpoint_says_to_start_again(tmp_
         training(wild).run(World({}))
 
 
-def test_validation_without_progress_stops_it_early(tmp_path: Path) -> None:
+def test_validation_without_progress_is_logged_and_stops_it_early(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     stop = {"steps": 500, "validate_every_steps": 2, "patience": 2}
     one = training(small(tmp_path, stop=stop, optimizer={"learning_rate": 1e-12}))
-    one.run(World({}))
+    with caplog.at_level(logging.INFO):
+        one.run(World({}))
     assert one.state.progress.step < 500
     assert "no better validation loss" in (one.state.progress.stopped or "")
+    losses = {line["step"]: line["validation_loss"] for line in one.state.progress.log if "validation_loss" in line}
+    assert list(losses) == list(range(2, one.state.progress.step + 1, 2))
+    assert losses[one.state.progress.step] == pytest.approx(one.validation_loss(World({})), abs=1e-4)
+    assert f"step 2 validation loss {losses[2]:.4f}, best {losses[2]:.4f}" in caplog.text
 
 
 def test_it_ends_after_the_given_tokens_or_epochs(tmp_path: Path) -> None:
