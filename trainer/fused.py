@@ -140,13 +140,8 @@ class _Graph:
         return self._f.centavo_residual_norm(x, residual, *norm, self._seed, **self._options())[0]
 
     def _norm(self, name: str, part: str) -> tuple[Any, Any]:
-        """Gamma and beta of a layer norm.
-
-        MXNet 1.9.1 lets operators of a library overwrite a gradient that it was told to add to (grad_req "add"); the
-        copy's gradient is added as it should be.
-        """
-        p, copy = self._p, self._f.identity
-        return copy(p[f"{name}_{part}gamma"]), copy(p[f"{name}_{part}beta"])
+        """Gamma and beta of a layer norm."""
+        return self._p[f"{name}_{part}gamma"], self._p[f"{name}_{part}beta"]
 
     def _multiply(self, x: Any, *weights: str, prefix: str = "", bias: str | None = None) -> Any:
         """x (rows, inputs) times the transposes of weights (outputs, inputs), side by side, plus the bias."""

@@ -91,9 +91,6 @@ class Training:
         self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
         self.model = build(settings.model, len(self.vocabulary))
         self._parameters: dict[str, Any] = dict(sorted(self.model.parameters().items()))
-        if settings.batch.accumulate > 1:
-            for parameter in self._parameters.values():
-                parameter.grad_req = "add"
         optimizer = settings.optimizer
         self._adam = Adam(list(self._parameters.values()), optimizer.beta1, optimizer.beta2, optimizer.epsilon)
         self._gradients = Buckets(list(self._parameters.values()), settings.horovod.bucket_mb)
@@ -280,19 +277,21 @@ class Training:
 
     def _compute(self, parts: Parts) -> tuple[float, int]:
         """Forward and backward of this rank's parts; waits for the gradients. Returns summed loss and target tokens."""
-        accumulates = self._settings.batch.accumulate > 1
-        if accumulates or all(part is None for part in parts):
+        own = [part for part in parts if part is not None]
+        if not own:
             self._gradients.clear()
         loss_sum, tokens = 0.0, 0
-        for part in parts:
-            if part is None:
-                continue
+        for part in own:
             arrays = _on_device(part)
             with autograd.record():
                 loss, _ = self.model.loss(*arrays)
             loss.backward()
+            if len(own) > 1:
+                self._gradients.set_aside()
             loss_sum += float(loss.asscalar())
             tokens += part.target_tokens
+        if len(own) > 1:
+            self._gradients.take_back()
         mx.nd.waitall()
         return loss_sum, tokens
 
@@ -418,8 +417,9 @@ class Training:
 
     def _check_memory(self, longest: int) -> float | None:
         """The largest share of the global batch that fits. Raises NodeTooSmallError when not even a sentence does."""
-        model = self._settings.model
-        requirement = memory.estimate(model.architecture(), len(self.vocabulary), longest, model.precision)
+        model, accumulates = self._settings.model, self._settings.batch.accumulate > 1
+        sizes = model.architecture()
+        requirement = memory.estimate(sizes, len(self.vocabulary), longest, model.precision, accumulates)
         available = memory.available_bytes(memory.resident_bytes())
         tokens = self._settings.batch.tokens
         reason = memory.shortage(requirement.total(min(tokens, 4 * longest)), available)

@@ -37,17 +37,20 @@ def parameter_count(model: Architecture, vocab_size: int) -> int:
     return vocab_size * (units + 1) + model.layers * (encoder + decoder) + 4 * units
 
 
-def estimate(model: Architecture, vocab_size: int, longest: int, precision: str = "float32") -> Estimate:
-    """What training takes. ``longest``: tokens of the longest sentence.
+def estimate(
+    model: Architecture, vocab_size: int, longest: int, precision: str = "float32", accumulates: bool = False
+) -> Estimate:
+    """What training takes. ``longest``: tokens of the longest sentence; ``accumulates``: several batches an update.
 
-    Fixed: parameters, gradients, Adam's two moments and the commit's copy of three of them. A token keeps, for the
-    backward pass, the activations of every layer (about 14 of ``units``, 2 of ``hidden``, in encoder and decoder, and
-    attention's ``heads`` rows of ``longest``), and the output's scores, their softmax, the smoothed labels and their
-    gradients: 5 rows of the vocabulary, and 9 more in bfloat16, where oneDNN keeps float32 copies of its results (see
-    ``trainer.allocation``). Measured for tiny at 64 x 64 and base at 32 x 32 tokens, in KiB per token: 65
-    and 480 with the fused kernels, 175 and 900 without; estimated: 123 and 740.
+    Fixed: parameters, gradients (twice when they are added up over several batches), Adam's two moments and the
+    commit's copy of three of them. A token keeps, for the backward pass, the activations of every layer (about 14 of
+    ``units``, 2 of ``hidden``, in encoder and decoder, and attention's ``heads`` rows of ``longest``), and the output's
+    scores, their softmax, the smoothed labels and their gradients: 5 rows of the vocabulary, and 9 more in bfloat16,
+    where oneDNN keeps float32 copies of its results (see ``trainer.allocation``). Measured for tiny at 64 x 64 and base
+    at 32 x 32 tokens, in KiB per token: 65 and 480 with the fused kernels, 175 and 900 without; estimated: 123 and 740.
     """
-    fixed = PROCESS_BYTES + parameter_count(model, vocab_size) * FLOAT_BYTES * 7
+    copies = 8 if accumulates else 7
+    fixed = PROCESS_BYTES + parameter_count(model, vocab_size) * FLOAT_BYTES * copies
     attention = 3 * 3 * model.heads * longest
     layer = 2 * (14 * model.units + 2 * model.hidden) + attention
     rows = 5 if precision == "float32" else 14

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import mxnet as mx
@@ -9,16 +10,19 @@ import numpy as np
 import pytest
 from mxnet import autograd
 
-from trainer import model
+from trainer import kernels, model
 from trainer.buckets import Buckets, grouped
-from trainer.model import ModelSettings
+from trainer.model import ModelSettings, Precision
 
 SMALL = ModelSettings(layers=1, units=24, hidden=40, heads=3, dropout=0.0, max_length=16)
 VOCABULARY = 50
+bfloat16 = pytest.param(
+    "bfloat16", marks=pytest.mark.skipif(not kernels.processor_has("avx512bw"), reason="no AVX-512 here")
+)
 
 
-def made() -> tuple[model.TranslationModel, list[Any]]:
-    built = model.build(SMALL, VOCABULARY)
+def made(precision: Precision = "float32") -> tuple[model.TranslationModel, list[Any]]:
+    built = model.build(replace(SMALL, precision=precision), VOCABULARY)
     return built, [parameter for _, parameter in sorted(built.parameters().items())]
 
 
@@ -63,21 +67,36 @@ def test_what_is_done_to_a_bucket_is_done_to_its_gradients() -> None:
     assert not any(found.any() for found in gradients(parameters))
 
 
-def test_gradients_add_up_where_they_are_asked_to() -> None:
-    built, parameters = made()
+@pytest.mark.parametrize("precision", ["float32", bfloat16])
+def test_gradients_of_several_backward_passes_add_up(precision: Precision) -> None:
+    built, parameters = made(precision)
     backward(built, 1)
     first = gradients(parameters)
     backward(built, 2)
     second = gradients(parameters)
-    for parameter in parameters:
-        parameter.grad_req = "add"
+    assert all(gradient.any() for gradient in first)
     buckets = Buckets(parameters, 1)
     for _ in range(2):
-        buckets.clear()
-        backward(built, 1)
-        backward(built, 2)
+        for seed in (1, 2):
+            backward(built, seed)
+            buckets.set_aside()
+        buckets.take_back()
         for found, one, other in zip(gradients(parameters), first, second, strict=True):
             np.testing.assert_allclose(found, one + other, rtol=1e-4, atol=1e-6)
+
+
+def test_a_sum_that_was_begun_is_forgotten_with_the_gradients() -> None:
+    built, parameters = made()
+    buckets = Buckets(parameters, 1)
+    backward(built, 1)
+    buckets.set_aside()
+    buckets.renew()
+    backward(built, 2)
+    expected = gradients(parameters)
+    buckets.set_aside()
+    buckets.take_back()
+    for found, known in zip(gradients(parameters), expected, strict=True):
+        np.testing.assert_array_equal(found, known)
 
 
 def test_renewed_buckets_take_the_next_gradients() -> None:

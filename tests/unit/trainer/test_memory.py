@@ -26,6 +26,8 @@ def test_more_of_anything_needs_more() -> None:
     assert estimate(PRESETS["tiny"], 8000, 60).per_token > tiny.per_token
     assert tiny.total(4096) > tiny.total(1024)
     assert estimate(PRESETS["tiny"], 800, 60, "bfloat16").per_token > tiny.per_token
+    sums = estimate(PRESETS["tiny"], 800, 60, accumulates=True)
+    assert sums.fixed - tiny.fixed == 4 * parameter_count(PRESETS["tiny"], 800)
 
 
 def test_a_shortage_tells_both_numbers() -> None:
