@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import asyncssh
 
 from localcloud.metadata import MetadataService
+from localcloud.passage import open_passage
 from localcloud.processes import INSTANCE_MARKER, STATE_MARKER, end_marked
 from localcloud.session import ServerProcess, run_session
 from localcloud.settings import Settings
@@ -216,8 +217,10 @@ class _Server(asyncssh.SSHServer):
             self.connection.set_authorized_keys(str(self.host.home / ".ssh" / "authorized_keys"))
         return True
 
-    def connection_requested(self, dest_host: str, dest_port: int, orig_host: str, orig_port: int) -> bool:
-        return True  # direct-tcpip, which is what ProxyJump uses
+    def connection_requested(
+        self, dest_host: str, dest_port: int, orig_host: str, orig_port: int
+    ) -> Awaitable[asyncssh.SSHTCPSession[bytes]]:
+        return open_passage(dest_host, dest_port)
 
     def server_requested(self, listen_host: str, listen_port: int) -> bool:
         return False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
+import asyncssh
 import pytest
 
-from tests.support.local_cloud import LocalCloud, is_alive, processes_with, wait_until
+from tests.support.local_cloud import LocalCloud, free_port, is_alive, processes_with, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +116,40 @@ def test_a_host_is_a_way_to_the_next_one(cloud: LocalCloud, address: str) -> Non
         cloud.ready(target), "echo $CENTAVO_LOCALCLOUD_INSTANCE", options=["-o", f"ProxyCommand={proxy}"]
     )
     assert result.stdout.strip() == target
+
+
+@pytest.mark.parametrize("first", ["client", "address"])
+def test_a_way_to_another_address_is_closed_whichever_side_ends_first(
+    first: str, cloud: LocalCloud, address: str
+) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if first == "client":
+            await reader.read()
+        writer.write(b"over")
+        writer.write_eof()
+        await reader.read()
+        writer.close()
+
+    async def talk() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        options: dict[str, Any] = {"known_hosts": None, "client_keys": [str(cloud.key_file)], "config": None}
+        async with server, asyncssh.connect(address, cloud.config["ssh_port"], username="jump", **options) as host:
+            reader, writer = await host.open_connection("127.0.0.1", port)
+            if first == "client":
+                writer.write_eof()
+            assert await reader.read() == b"over"
+            writer.write_eof()
+            await asyncio.wait_for(writer.wait_closed(), 10)
+
+    asyncio.run(talk())
+
+
+def test_a_way_to_where_nobody_listens_is_refused(cloud: LocalCloud, address: str) -> None:
+    words = ["ssh", *cloud.ssh_options(), "-W", f"{address}:{free_port()}", f"jump@{address}"]
+    result = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode != 0
+    assert "stdio forwarding failed" in result.stderr
 
 
 def test_a_command_ends_with_all_its_children_when_its_client_goes(cloud: LocalCloud, address: str) -> None:
