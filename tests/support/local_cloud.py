@@ -62,7 +62,7 @@ def write_config(path: Path, **entries: Any) -> dict[str, Any]:
         "metadata_port": free_port(),
         "vpc_cidr": random_slice(),
         "boot_delay_s": 0.1,
-        "shutdown_grace_s": 0.2,
+        "shutdown_grace_s": 1.0,
         "scaling_retry_s": 0.3,
         **entries,
     }
