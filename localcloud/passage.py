@@ -14,19 +14,11 @@ from typing import Protocol
 import asyncssh
 from asyncssh.stream import SSHTCPStreamSession
 
-CHUNK_BYTES = 65_536
+from localcloud.streams import Sink, Source, copy
 
 
-class _Source(Protocol):
-    async def read(self, n: int = -1) -> bytes: ...
-
-
-class _Sink(Protocol):
-    def write(self, data: bytes) -> None: ...
-
+class _Half(Sink, Protocol):
     def write_eof(self) -> None: ...
-
-    async def drain(self) -> None: ...
 
 
 async def open_passage(address: str, port: int) -> SSHTCPStreamSession[bytes]:
@@ -53,8 +45,6 @@ async def _carry(
         to_client.close()
 
 
-async def _pump(source: _Source, sink: _Sink) -> None:
-    while data := await source.read(CHUNK_BYTES):
-        sink.write(data)
-        await sink.drain()
+async def _pump(source: Source, sink: _Half) -> None:
+    await copy(source, sink)
     sink.write_eof()

@@ -13,23 +13,18 @@ import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import asyncssh
 
-CHUNK_BYTES = 65_536
+from localcloud.streams import CHUNK_BYTES, Sink, copy
+
 SHELL = "/bin/bash"
 HANG_UP_GRACE_S = 2.0
 SIGNALS = {number.name.removeprefix("SIG"): number for number in signal.Signals}
 ACCEPTED_ENVIRONMENT = ("LANG", "LC_")  # as AcceptEnv in the sshd_config of the common distributions
 
 ServerProcess = asyncssh.SSHServerProcess[bytes]
-
-
-class _Sink(Protocol):
-    def write(self, data: bytes) -> None: ...
-
-    async def drain(self) -> None: ...
 
 
 async def run_session(process: ServerProcess, home: Path, environment: Mapping[str, str]) -> None:
@@ -149,12 +144,10 @@ def _signal_group(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-async def _copy(source: asyncio.StreamReader, sink: _Sink) -> None:
+async def _copy(source: asyncio.StreamReader, sink: Sink) -> None:
     # A terminal's master end reports EIO when its last user has gone: that is its end of file.
     with contextlib.suppress(OSError, asyncssh.Error):
-        while data := await source.read(CHUNK_BYTES):
-            sink.write(data)
-            await sink.drain()
+        await copy(source, sink)
     while await _drained(source):
         continue
 

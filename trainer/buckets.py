@@ -48,7 +48,7 @@ class Buckets:
         if not self._aside:
             self._aside = [mx.nd.zeros_like(array) for array in self.arrays]
         for total, array in zip(self._aside, self.arrays, strict=True):
-            total[:] = total + array
+            mx.nd.elemwise_add(total, array, out=total)
 
     def take_back(self) -> None:
         """Let the gradients be the sum of all that were set aside since the last time."""

@@ -32,7 +32,7 @@ from trainer.elastic import (
     translating_failures,
 )
 from trainer.facts import FactWriter, Iteration, MembershipChange, State, timestamp
-from trainer.feed import Feed, Parts
+from trainer.feed import Feed
 from trainer.link import Link
 from trainer.model import build
 from trainer.orders import Orders
@@ -252,14 +252,13 @@ class Training:
     def _step(self, world: World) -> StepResult:
         """Compute, exchange, update. The update is the exact mean over all ranks' target tokens."""
         asked = time.perf_counter()
-        parts = self._feed.next()
+        parts = [part for part in self._feed.next() if part is not None]
         data_wait_s = time.perf_counter() - asked
         mx.random.seed(_seed_of_step(self._settings.seed, self.state.progress.step, world.rank))
         with Brake(self._speed) as brake:
             loss_sum, tokens = self._compute(parts)
         sum_gradients(self._gradients.arrays, self._settings.horovod.compression)
-        own = [part for part in parts if part is not None]
-        ids, padding = sum(part.ids for part in own), sum(part.padding_share * part.ids for part in own)
+        ids, padding = sum(part.ids for part in parts), sum(part.padding_share * part.ids for part in parts)
         result = self._exchange(world, [loss_sum, tokens, ids, padding, data_wait_s], tokens, brake.compute_time_s)
         self._check_loss(world, result.loss_sum / result.tokens)
         scale = 1.0 / result.tokens
@@ -271,26 +270,25 @@ class Training:
         rate = learning_rate(self._adam.updates + 1, optimizer.learning_rate, optimizer.warmup_steps)
         self._adam.update(rate, scale)
         mx.nd.waitall()
-        samples = sum(len(part.src) for part in parts if part is not None)
+        samples = sum(len(part.src) for part in parts)
         self._own = (brake.compute_time_s, samples, tokens)
         return result
 
-    def _compute(self, parts: Parts) -> tuple[float, int]:
+    def _compute(self, parts: list[Batch]) -> tuple[float, int]:
         """Forward and backward of this rank's parts; waits for the gradients. Returns summed loss and target tokens."""
-        own = [part for part in parts if part is not None]
-        if not own:
+        if not parts:
             self._gradients.clear()
         loss_sum, tokens = 0.0, 0
-        for part in own:
+        for part in parts:
             arrays = _on_device(part)
             with autograd.record():
                 loss, _ = self.model.loss(*arrays)
             loss.backward()
-            if len(own) > 1:
+            if len(parts) > 1:
                 self._gradients.set_aside()
             loss_sum += float(loss.asscalar())
             tokens += part.target_tokens
-        if len(own) > 1:
+        if len(parts) > 1:
             self._gradients.take_back()
         mx.nd.waitall()
         return loss_sum, tokens
