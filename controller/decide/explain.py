@@ -168,8 +168,8 @@ def render_explanation(
     console.print(f"{decision.verdict.value.upper()}  (policy {decision.policy})  {decision.reason}", soft_wrap=True)
     console.print(f"now: {decision.current}    target: {decision.target}", soft_wrap=True)
     if decision.saving_usd is not None:
-        switching = "" if decision.switching_usd is None else f", switching ${decision.switching_usd:.4f} taken off"
-        console.print(f"expected saving on the remaining work: ${decision.saving_usd:.4f}{switching}")
+        switching = "" if decision.switching_usd is None else f", switching {decision.switching_usd:.4f} $ taken off"
+        console.print(f"expected saving on the remaining work: {decision.saving_usd:.4f} ${switching}")
     console.print(flavor_table(decision))
     if decision.fleets:
         console.print(fleet_table(decision, left))

@@ -226,8 +226,8 @@ class Outlook:
             needs = f"{self.situation.current} needs {in_hours(stay.remaining_s)}"
             return f"{needs} and {deadline_in_words(self.time_left_s)}"
         return (
-            f"{self.situation.current} needs ${stay.remaining_usd:.4f} more and"
-            f" ${self.money_left_usd:.4f} are left of the budget"
+            f"{self.situation.current} needs {stay.remaining_usd:.4f} $ more and"
+            f" {self.money_left_usd:.4f} $ are left of the budget"
         )
 
     @cached_property

@@ -56,8 +56,8 @@ def _least_bad(outlook: Outlook) -> Choice | None:
     best = min(kept, key=lambda f: f.remaining_usd)
     least_usd = outlook.as_measured(cheapest).remaining_usd
     if outlook.money_left_usd is not None and least_usd > outlook.money_left_usd:
-        needs = f"even the cheapest that is allowed, {cheapest.target}, needs ${least_usd:.4f}"
-        return Choice(best, f"no fleet keeps the budget: {needs} and ${outlook.money_left_usd:.4f} are left")
+        needs = f"even the cheapest that is allowed, {cheapest.target}, needs {least_usd:.4f} $"
+        return Choice(best, f"no fleet keeps the budget: {needs} and {outlook.money_left_usd:.4f} $ are left")
     return Choice(best, "no fleet keeps both deadline and budget: the deadline comes first")
 
 

@@ -160,8 +160,8 @@ class RunView:
 
     @property
     def expected_usd(self) -> float | None:
-        """What the run will have cost at its end, if nothing moves any more."""
-        if self.now is None or self.remaining_s is None:
+        """What the run will have cost at its end, if nothing moves any more; None while a move pays two."""
+        if self.now is None or self.remaining_s is None or self.is_moving:
             return None
         return self.spent_usd + self.remaining_s * self.now.usd_per_hour / SECONDS_PER_HOUR
 

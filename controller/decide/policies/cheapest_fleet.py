@@ -103,8 +103,8 @@ class CheapestFleet:
         if saving_usd > needed_usd:
             return None
         return (
-            f"{then.target} would save ${saving_usd:.4f} of the ${before_usd:.4f} that remain, after"
-            f" ${then.switching_usd:.4f} for switching; a move needs ${needed_usd:.4f}"
+            f"{then.target} would save {saving_usd:.4f} $ of the {before_usd:.4f} $ that remain, after"
+            f" {then.switching_usd:.4f} $ for switching; a move needs {needed_usd:.4f} $"
         )
 
     def _is_as_good_for_less(self, outlook: Outlook, then: Forecast) -> bool:
@@ -122,8 +122,8 @@ class CheapestFleet:
         """Why the move is right."""
         then, stay, current = choice.forecast, outlook.stay, outlook.situation.current
         saves = (
-            f"saves ${stay.remaining_usd - then.remaining_usd:.4f} of the ${stay.remaining_usd:.4f} that remain,"
-            f" after ${then.switching_usd:.4f} for switching"
+            f"saves {stay.remaining_usd - then.remaining_usd:.4f} $ of the {stay.remaining_usd:.4f} $ that remain,"
+            f" after {then.switching_usd:.4f} $ for switching"
         )
         if then.purpose:
             return f"{then.target} {then.purpose}: {saves}"
@@ -149,14 +149,14 @@ class CheapestFleet:
         target, probes = exploration.worthwhile()
         if not probes:
             return None
-        measured = ", ".join(f"{probe.flavor} (may save ${probe.gain_usd:.4f})" for probe in probes)
+        measured = ", ".join(f"{probe.flavor} (may save {probe.gain_usd:.4f} $)" for probe in probes)
         cost_usd = exploration.cost.planned_usd(target, {probe.flavor: probe.guess.tokens_per_s for probe in probes})
         also = f"; with it: {decision.reason}" if decision.verdict is Verdict.MOVE else ""
         return replace(
             decision,
             verdict=Verdict.MOVE,
             target=target,
-            reason=f"to measure {measured} for about ${cost_usd:.4f}{also}",
+            reason=f"to measure {measured} for about {cost_usd:.4f} ${also}",
             is_probe=True,
         )
 
