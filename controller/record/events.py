@@ -6,7 +6,7 @@ import sys
 from datetime import datetime
 from typing import Protocol, TextIO
 
-from controller.domain import Decision, Move, Observation, Progress, TrainingState, Verdict
+from controller.domain import Decision, Fleet, Move, Observation, Progress, TrainingState, Verdict
 
 
 class Reporter(Protocol):
@@ -30,7 +30,7 @@ class PlainReporter:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self._last_reason = ""
+        self._said: tuple[Verdict, Fleet, str] | None = None
 
     def note(self, at: float, message: str) -> None:
         self._line(at, message)
@@ -39,9 +39,11 @@ class PlainReporter:
         self._line(observation.at, describe(observation, progress, spent_usd))
 
     def decided(self, decision: Decision) -> None:
-        if decision.reason != self._last_reason:
-            self._line(decision.at, f"{_VERBS[decision.verdict]}: {decision.reason}")
-        self._last_reason = decision.reason
+        reason = decision.reason
+        said = (decision.verdict, decision.target, "" if decision.verdict is Verdict.MOVE else reason)
+        if said != self._said:  # what a move saves shrinks with the work that remains, as it waits for people
+            self._line(decision.at, f"{_VERBS[decision.verdict]}: {reason}")
+        self._said = said
 
     def moved(self, at: float, move: Move, note: str) -> None:
         self._line(at, f"move {move.move_id} {move.phase.value}: {note}")

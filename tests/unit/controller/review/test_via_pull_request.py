@@ -49,7 +49,7 @@ def optimizer(one: Controller, approval: Approval) -> Optimizer:
 
 
 def test_a_move_waits_for_its_merge_and_is_then_carried_out(
-    one: Controller, approval: PullRequestApproval, github: FakeGitHub
+    one: Controller, approval: PullRequestApproval, github: FakeGitHub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleets_before_the_merge: list[Fleet] = []
 
@@ -63,6 +63,7 @@ def test_a_move_waits_for_its_merge_and_is_then_carried_out(
 
     report = optimizer(one, people).run()
     assert set(fleets_before_the_merge) == {Fleet(INITIAL)} and len(fleets_before_the_merge) >= 4
+    assert capsys.readouterr().out.count("  move: ") == 1, "it is said once, however long it waits"
     assert [move["outcome"] for move in report["moves"]] == ["done"]
     assert report["fleet"] == {"initial": INITIAL, "final": CHEAPEST}
     assert [pull["merged_at"] is not None for pull in github.pulls] == [True]
