@@ -224,11 +224,8 @@ class Launcher:
     def _attempt(self) -> tuple[str, str | None]:
         """Run Horovod's driver once. "lost" is an end that a new attempt, from the last checkpoint, may mend."""
         discovery = Discovery(self._options.hosts_file, self._nodes, self._options.max_np)
-        if not self._wait_for_first_hosts(discovery):
-            return (
-                "lost",
-                f"fewer than {self._options.min_np} nodes were ready in {self._options.elastic_timeout_s} s",
-            )
+        if (end := self._wait_for_first_hosts(discovery)) is not None:
+            return end
         problem: str | None = None
         try:
             RendezvousHTTPServer.request_queue_size = BACKLOG
@@ -252,20 +249,24 @@ class Launcher:
                     return outcome, None if outcome == "finished" else f"{node.address}: {node.reason}"
         return "lost", problem or "all ranks are lost"
 
-    def _wait_for_first_hosts(self, discovery: Discovery) -> bool:
-        """Wait until all hosts of the file are ready, or, after a while, as many as are needed."""
-        began = time.monotonic()
+    def _wait_for_first_hosts(self, discovery: Discovery) -> tuple[str, str] | None:
+        """Wait until all hosts of the file are ready, or, after a while, as many as are needed. None, or how it ended:
+        at once where too many nodes cannot train as they are, since waiting would change nothing."""
+        needed, began = self._options.min_np, time.monotonic()
         while self._stopped_by is None:
             wanted = discovery.refresh()
             ready, refused = self._nodes.usable(wanted), self._nodes.in_phase(Phase.REFUSED)
-            enough = len(ready) >= self._options.min_np
             waited_s = time.monotonic() - began
-            if enough and (len(ready) + len(refused) >= len(wanted) or waited_s > self._options.start_patience_s):
-                return True
+            all_have_spoken = len(ready) + len(refused) >= len(wanted)
+            if len(ready) >= needed and (all_have_spoken or waited_s > self._options.start_patience_s):
+                return None
+            if refused and len(wanted) - len(refused) < needed:
+                nodes = "no node takes part" if len(refused) == len(wanted) else f"fewer than {needed} nodes take part"
+                return "failed", f"{nodes}; {refused[0].address}: {refused[0].reason}"
             if waited_s > max(self._options.start_patience_s, self._options.elastic_timeout_s):
-                return False
+                return "lost", f"fewer than {needed} nodes were ready in {self._options.elastic_timeout_s} s"
             time.sleep(0.1)
-        return False
+        return "stopped", f"by {self._stopped_by}"
 
     def _horovod_settings(self, discovery: Discovery) -> Any:
         options = self._options

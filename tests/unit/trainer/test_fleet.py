@@ -222,3 +222,16 @@ def test_a_broken_training_ends_with_the_reason_and_a_node_too_small_takes_no_pa
         fact = small.fact()
         assert (fact["state"], fact["rank"]) == ("failed", None)
         assert f"{small.address} takes no part: {fact['reason']}" in fleet.log()
+
+
+def test_nodes_none_of_which_can_train_end_the_launch_at_once_with_the_reason(tmp_path: Path) -> None:
+    missing = {"kind": "files", "target": "de", "train": [str(tmp_path / name) for name in ("no.en", "no.de")]}
+    with Fleet(tmp_path / "fleet", {**TRAINING, "corpus": missing}, net=36) as fleet:
+        hosts = [fleet.add(1), fleet.add(2)]
+        fleet.write_hosts(hosts)
+        assert fleet.launch().wait(LIMIT_S) == 1
+        done = json.loads((fleet.results / "done.json").read_text())
+        assert done["status"] == "failed"
+        assert done["reason"] in [f"no node takes part; {host.address}: {host.fact()['reason']}" for host in hosts]
+        assert "no.en" in done["reason"]
+        assert "attempt" not in fleet.log()
