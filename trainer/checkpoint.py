@@ -1,8 +1,8 @@
 """Checkpoints: everything that a training needs to go on at the very next step, in one checksummed blob.
 
-A blob is a magic line, the checksum of all that follows, a JSON header line (step, progress, digests of settings and
-vocabulary) and the arrays as NumPy's npz. It is written by a thread of its own, from a copy, so that the training stops
-only for the copy.
+A blob is a magic line, the checksum of all that follows, a JSON header line (step, progress, digests of settings,
+vocabulary and corpus) and the arrays as NumPy's npz. It is written by a thread of its own, from a copy, so that the
+training stops only for the copy.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a checkpoint belongs: digests of the settings that shape the numbers, and of the vocabulary."""
+    """Where a checkpoint belongs: digests of the settings that shape the numbers, of the vocabulary and the corpus."""
 
     fingerprint: str
     vocabulary: str
+    corpus: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def encode(checkpoint: Checkpoint, origin: Origin) -> bytes:
         "step": checkpoint.step,
         "fingerprint": origin.fingerprint,
         "vocabulary": origin.vocabulary,
+        "corpus": origin.corpus,
         "progress": checkpoint.progress,
     }
     content = json.dumps(header).encode() + b"\n" + arrays.getvalue()
@@ -80,6 +82,8 @@ def decode(blob: bytes, origin: Origin) -> Checkpoint:
         raise CheckpointError("it was made with another vocabulary")
     if header["fingerprint"] != origin.fingerprint:
         raise CheckpointError("it was made by another Centavo or with another seed, corpus, vocabulary, model or batch")
+    if header.get("corpus") != origin.corpus:
+        raise CheckpointError("it was made with other training or validation text, or by an older Centavo")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return Checkpoint(header["step"], dict(arrays.items()), header["progress"])
 

@@ -123,6 +123,7 @@ class Discovery(HostDiscovery):  # type: ignore[misc]
     def find_available_hosts_and_slots(self) -> dict[str, int]:
         """Called by Horovod once a second."""
         wanted = self.refresh()
+        self._nodes.refuse_strangers(wanted)
         usable = self._nodes.usable(wanted)
         if self._offered and not self._is_settled():
             usable = list(self._offered)
@@ -259,7 +260,9 @@ class Launcher:
             waited_s = time.monotonic() - began
             all_have_spoken = len(ready) + len(refused) >= len(wanted)
             if len(ready) >= needed and (all_have_spoken or waited_s > self._options.start_patience_s):
-                return None
+                self._nodes.refuse_strangers(wanted)
+                if self._nodes.usable(wanted) == ready:
+                    return None
             if refused and len(wanted) - len(refused) < needed:
                 nodes = "no node takes part" if len(refused) == len(wanted) else f"fewer than {needed} nodes take part"
                 return "failed", f"{nodes}; {refused[0].address}: {refused[0].reason}"

@@ -33,6 +33,7 @@ from trainer.elastic import (
 )
 from trainer.facts import FactWriter, Iteration, MembershipChange, State, timestamp
 from trainer.feed import Feed
+from trainer.identity import identity
 from trainer.link import Link
 from trainer.model import build
 from trainer.orders import Orders
@@ -97,7 +98,8 @@ class Training:
         self.state = TrainingState(self._parameters, self._adam, self._gradients)
         self._balancer = Balancer(settings.balance.every_steps, settings.balance.max_change, settings.balance.enabled)
         self.storage = open_storage(settings.storage)
-        origin = Origin(fingerprint(settings), self.vocabulary.digest)
+        origin = Origin(fingerprint(settings), self.vocabulary.digest, self.corpus.digest)
+        self.identity = identity(settings, origin)
         self._checkpoints = Checkpoints(self.storage, origin, settings.checkpoint.keep)
         self._measured_speed: float | None = None
         self._world_size: int | None = None
@@ -168,6 +170,7 @@ class Training:
             last_size=self._world_size,
             speed_tokens_per_s=speed or self._measured_speed,
             largest_share=self._share_limit,
+            identity=self.identity,
         )
         hellos, source = self.state.share(hello)
         self._note_change(world, hellos, source)

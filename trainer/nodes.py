@@ -14,10 +14,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, TextIO
 
+from trainer.identity import STRANGER
 from trainer.link import parse
 
 log = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ class Node:
         self.address = address
         self.phase = Phase.CONNECTING
         self.joined_size: int | None = None
+        self.identity: str | None = None
         self.reason: str | None = None
         self.outcome: str | None = None
         self.ended_at = 0.0
@@ -77,6 +80,12 @@ class Node:
     def stop(self, reason: str) -> None:
         """Ask the rank to stop the whole training, with a checkpoint."""
         self._send({"stop": reason})
+
+    def refuse(self, reason: str) -> None:
+        """Let the worker, which is ready, take no part; it is told why and says so in its fact."""
+        self.phase, self.reason = Phase.REFUSED, reason
+        log.error("%s takes no part: %s", self.address, reason)
+        self._send({"refuse": reason})
 
     def hang_up(self) -> None:
         """Close the string: a worker that waits goes on waiting, one that trains ends soon."""
@@ -128,7 +137,7 @@ class Node:
     def _take(self, message: dict[str, Any]) -> None:
         event, reason = message.get("event"), message.get("reason")
         if event == "ready":
-            self.phase = Phase.READY
+            self.identity, self.phase = message.get("identity"), Phase.READY
         elif event == "refused":
             self.phase, self.reason = Phase.REFUSED, reason
             log.error("%s takes no part: %s", self.address, reason)
@@ -179,6 +188,16 @@ class Nodes:
     def usable(self, wanted: Iterable[str]) -> list[str]:
         """Those of ``wanted`` that Horovod may count on."""
         return [address for address in wanted if (node := self.get(address)) is not None and node.is_usable]
+
+    def refuse_strangers(self, wanted: Iterable[str]) -> None:
+        """Refuse the ready ones of ``wanted`` that are of another training than those that train, or, before any does,
+        than most."""
+        ready = [node for address in wanted if (node := self.get(address)) is not None and node.phase is Phase.READY]
+        training = self.in_phase(Phase.ACTIVE, Phase.LEAVING)
+        counted = Counter(node.identity for node in training or ready)
+        for node in ready:
+            if node.identity != counted.most_common(1)[0][0]:
+                node.refuse(STRANGER)
 
     def in_phase(self, *phases: Phase) -> list[Node]:
         """The nodes in one of these phases."""

@@ -19,6 +19,7 @@ from trainer.loop import NodeTooSmallError, Training, TrainingFailedError, Train
 from trainer.metadata import Metadata
 from trainer.orders import Orders
 from trainer.settings import Settings
+from trainer.state import ForeignRankError
 from trainer.storage import StorageError
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class Rank:
             self.facts.announce(State.INTERRUPTED, str(error))
             link.send("stopped", reason=str(error))
             return 0
-        except (TrainingFailedError, WorldLostError, LauncherLostError) as error:
+        except (TrainingFailedError, ForeignRankError, WorldLostError, LauncherLostError) as error:
             self._fail(str(error))
             link.send("failed", reason=str(error))
             return EXIT_FAILED

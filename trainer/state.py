@@ -14,6 +14,7 @@ from trainer.adam import Adam
 from trainer.buckets import Buckets
 from trainer.checkpoint import Checkpoint, CheckpointError
 from trainer.elastic import broadcast_arrays, broadcast_object, drain_engine, gather_objects
+from trainer.identity import STRANGER
 from trainer.progress import Progress
 
 
@@ -27,6 +28,11 @@ class Hello:
     last_size: int | None
     speed_tokens_per_s: float | None
     largest_share: float | None
+    identity: str = ""
+
+
+class ForeignRankError(RuntimeError):
+    """Ranks that cannot train together; says which, and why."""
 
 
 class TrainingState:
@@ -81,10 +87,14 @@ class TrainingState:
         """Make all replicas equal to the most advanced one. Returns what the ranks said, and whose state it was.
 
         Collective: the first thing that ranks do together in a new world. When every rank has the state of the same
-        step already (nobody has joined), nothing is sent.
+        step already (nobody has joined), nothing is sent. Raises ForeignRankError on every rank where one is another
+        training's.
         """
         hellos: list[Hello] = gather_objects(hello, "hello")
         root = source_of(hellos)
+        if foreign := [rank for rank, other in enumerate(hellos) if other.identity != hellos[root].identity]:
+            ranks = ", ".join(map(str, foreign))
+            raise ForeignRankError(f"rank {ranks} cannot train with rank {root}: {STRANGER}")
         if not all(other.has_state and other.step == hellos[root].step for other in hellos):
             values = (self._adam.updates, self.progress.as_dict())
             self._adam.updates, progress = broadcast_object(values, root, "progress")

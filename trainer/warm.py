@@ -63,7 +63,7 @@ def warm(settings: Settings, path: Path, fact_path: Path | None) -> int:
     if training is None:
         return _refuse(rank, path)
     try:
-        connection, message = _wait(rank, path, {"event": "ready"})
+        connection, message = _wait(rank, path, {"event": "ready", "identity": training.identity})
     except Interrupted:
         return 0
     link.target = connection.link
@@ -116,6 +116,7 @@ def _wait(rank: Rank, path: Path, greeting: dict[str, object]) -> tuple[Connecti
         rank.facts.publish(urgent=False)
         for key, _ in ready:
             if key.data is None:
+                rank.facts.announce(state, reason)  # whatever an earlier launcher thought of this node
                 connection = Connection(server.accept()[0])
                 selector.register(connection.socket, selectors.EVENT_READ, connection)
                 details = {name: value for name, value in greeting.items() if name != "event"}
@@ -127,6 +128,9 @@ def _wait(rank: Rank, path: Path, greeting: dict[str, object]) -> tuple[Connecti
                 key.data.socket.close()
                 continue
             for message in map(parse, lines):
+                if message is not None and "refuse" in message:
+                    log.error("%s", message["refuse"])
+                    rank.facts.announce(State.FAILED, str(message["refuse"]))
                 if message is not None and "env" in message and greeting["event"] == "ready":
                     _dismiss_others(selector, key.data)
                     path.unlink(missing_ok=True)

@@ -93,10 +93,14 @@ class Fleet:
         self._servers: list[asyncssh.SSHAcceptor] = []
         self.port = 0
 
-    def add(self, number: int, speed: float | None = None, warm: bool = True) -> Host:
-        """One more host; its worker begins to warm up."""
+    def add(self, number: int, speed: float | None = None, warm: bool = True, **sections: Any) -> Host:
+        """One more host; its worker begins to warm up, with ``sections`` of training.yml that are its own."""
         address = f"127.{self._net}.1.{number}"
-        host = Host(address, self.directory / "homes" / address, self.config, speed)
+        config = self.config
+        if sections:
+            config = self.directory / f"training-{number}.yml"
+            config.write_text(yaml.safe_dump(yaml.safe_load(self.config.read_text()) | sections))
+        host = Host(address, self.directory / "homes" / address, config, speed)
         self.hosts[address] = host
         asyncio.run_coroutine_threadsafe(self._serve(host), self._loop).result(20)
         if warm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,6 +48,16 @@ class Corpus:
     train: list[Pair]
     validation: list[Pair]
     test: list[Pair]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hex, of the training and the validation pairs, in their order."""
+        digest = hashlib.sha256()
+        for pairs in (self.train, self.validation):
+            for source, target in pairs:
+                digest.update(f"{source}\n{target}\n".encode())
+            digest.update(b"\n")
+        return digest.hexdigest()
 
 
 def language_pair(settings: CorpusSettings, *known: tuple[str, str]) -> tuple[str, str]:

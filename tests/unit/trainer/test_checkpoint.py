@@ -15,7 +15,7 @@ from moto import mock_aws
 from trainer.checkpoint import Checkpoint, CheckpointError, Checkpoints, Origin, decode, encode
 from trainer.storage import DirectoryStorage, S3Storage, Storage, StorageError, open_storage
 
-ORIGIN = Origin("settings-1", "vocabulary-1")
+ORIGIN = Origin("settings-1", "vocabulary-1", "corpus-1")
 
 
 def checkpoint(step: int) -> Checkpoint:
@@ -101,8 +101,9 @@ def test_a_torn_one_is_refused_and_the_one_before_is_taken(storage: Storage, cap
 @pytest.mark.parametrize(
     ("origin", "reason"),
     [
-        (Origin("settings-2", "vocabulary-1"), "with another seed, corpus"),
-        (Origin("settings-1", "vocabulary-2"), "vocabulary"),
+        (Origin("settings-2", "vocabulary-1", "corpus-1"), "with another seed, corpus"),
+        (Origin("settings-1", "vocabulary-2", "corpus-1"), "with another vocabulary"),
+        (Origin("settings-1", "vocabulary-1", "corpus-2"), "other training or validation text"),
     ],
 )
 def test_a_foreign_one_is_refused(origin: Origin, reason: str) -> None:

@@ -235,3 +235,15 @@ def test_nodes_none_of_which_can_train_end_the_launch_at_once_with_the_reason(tm
         assert done["reason"] in [f"no node takes part; {host.address}: {host.fact()['reason']}" for host in hosts]
         assert "no.en" in done["reason"]
         assert "attempt" not in fleet.log()
+
+
+def test_a_node_prepared_for_another_training_takes_no_part_and_says_so(tmp_path: Path) -> None:
+    with Fleet(tmp_path / "fleet", {**TRAINING, "stop": {"steps": 20}}, net=37) as fleet:
+        stranger = fleet.add(1, seed=7)
+        wait_until(lambda: stranger.is_warm, LIMIT_S, "the stranger, first of all")
+        fleet.write_hosts([stranger, fleet.add(2), fleet.add(3)])
+        assert fleet.launch().wait(LIMIT_S) == 0
+        assert f"{stranger.address} takes no part: its training.yml, corpus or version of Centavo" in fleet.log()
+        assert len(json.loads((fleet.results / "scores.json").read_text())["parameters_sha256"]) == 2
+        fact = stranger.fact()
+        assert (fact["state"], "differs from that of the other nodes" in fact["reason"]) == ("failed", True)

@@ -35,6 +35,15 @@ TRAINING = {
 
 def run_ranks(directory: Path, speeds: list[float | None], **sections: Any) -> dict[str, Any]:
     """Train with one rank per speed as plain horovodrun would start them; the results."""
+    codes, outputs = end_ranks(directory, speeds, [[] for _ in speeds], **sections)
+    assert codes == [0] * len(speeds), "\n".join(outputs)
+    return dict(json.loads((directory / "storage" / "results" / "scores.json").read_text()))
+
+
+def end_ranks(
+    directory: Path, speeds: list[float | None], options: list[list[str]], **sections: Any
+) -> tuple[list[int], list[str]]:
+    """``run_ranks`` with command-line options of each rank's own; how each ended, and what it said."""
     directory.mkdir()
     config = directory / "training.yml"
     places = {"storage": str(directory / "storage"), "cache": str(directory.parent / "cache")}
@@ -45,18 +54,17 @@ def run_ranks(directory: Path, speeds: list[float | None], **sections: Any) -> d
     server.init(slots)
     run = {name: str(value) for name, value in create_run_env_vars("127.0.0.1", ["lo"], port).items()}
     processes = []
-    for slot, speed in zip(slots, speeds, strict=True):
+    for slot, speed, own in zip(slots, speeds, options, strict=True):
         environment = {**os.environ, **run, **create_slot_env_vars(slot), "OMP_NUM_THREADS": "1"}
         environment |= {"AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:9", "PYTHONPATH": str(ROOT)}
         if speed is not None:
             environment["CENTAVO_EMULATED_SPEED"] = str(speed)
         command = [sys.executable, "-m", "trainer", "train", "--config", str(config)]
-        command += ["--fact-path", str(directory / f"facts{slot.rank}")]
+        command += ["--fact-path", str(directory / f"facts{slot.rank}"), *own]
         processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
     outputs = [process.communicate(timeout=300)[1] for process in processes]
     server.stop()
-    assert [process.returncode for process in processes] == [0] * len(speeds), "\n".join(outputs)
-    return dict(json.loads((directory / "storage" / "results" / "scores.json").read_text()))
+    return [process.returncode for process in processes], outputs
 
 
 def parameters(directory: Path) -> dict[str, Any]:
@@ -110,3 +118,11 @@ def test_an_option_that_this_horovod_lacks_is_refused(tmp_path: Path) -> None:
     assert Rank.of(settings).prepare(NoLink()) is None
     fact = json.loads((tmp_path / "iteration.fact").read_text())
     assert (fact["state"], "built with NCCL" in fact["reason"]) == ("failed", True)
+
+
+def test_ranks_with_other_settings_do_not_train_together(tmp_path: Path) -> None:
+    codes, outputs = end_ranks(tmp_path / "two", [None, None], [[], ["--set", "seed=7"]])
+    assert codes == [1, 1]
+    for output in outputs:
+        assert "rank 1 cannot train with rank 0: its training.yml, corpus or version of Centavo differs" in output
+    assert not (tmp_path / "two" / "storage").exists()
