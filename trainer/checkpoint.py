@@ -25,11 +25,12 @@ log = logging.getLogger(__name__)
 
 MAGIC = b"centavo checkpoint 1\n"
 PREFIX = "checkpoints/step-"
+STOPPED = "-stopped"
 
 
-def name_of(step: int) -> str:
+def name_of(step: int, stopped: bool = False) -> str:
     """The name, in a storage, of the checkpoint of ``step``; names sort as their steps do."""
-    return f"{PREFIX}{step:09d}"
+    return f"{PREFIX}{step:09d}{STOPPED if stopped else ''}"
 
 
 class CheckpointError(ValueError):
@@ -47,11 +48,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A copy of the training after ``step`` updates: arrays by name, and ``progress`` as plain data."""
+    """A copy of the training after ``step`` updates: arrays by name, and ``progress`` as plain data.
+
+    ``stopped``: made out of turn, because the training was told to stop. It serves to go on from and for nothing else,
+    so that a training that was stopped ends with the same average of checkpoints as one that was not.
+    """
 
     step: int
     arrays: dict[str, NDArray[Any]]
     progress: dict[str, Any] = field(default_factory=dict)
+    stopped: bool = False
 
 
 def encode(checkpoint: Checkpoint, origin: Origin) -> bytes:
@@ -60,6 +66,7 @@ def encode(checkpoint: Checkpoint, origin: Origin) -> bytes:
     np.savez(arrays, **checkpoint.arrays)
     header = {
         "step": checkpoint.step,
+        "stopped": checkpoint.stopped,
         "fingerprint": origin.fingerprint,
         "vocabulary": origin.vocabulary,
         "corpus": origin.corpus,
@@ -85,11 +92,11 @@ def decode(blob: bytes, origin: Origin) -> Checkpoint:
     if header.get("corpus") != origin.corpus:
         raise CheckpointError("it was made with other training or validation text, or by an older Centavo")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return Checkpoint(header["step"], dict(arrays.items()), header["progress"])
+        return Checkpoint(header["step"], dict(arrays.items()), header["progress"], header["stopped"])
 
 
 class Checkpoints:
-    """The last ``keep`` checkpoints of one training in a storage."""
+    """The last ``keep`` checkpoints of one training in a storage, and one more where it was stopped after them."""
 
     def __init__(self, storage: Storage, origin: Origin, keep: int) -> None:
         self._storage, self._origin, self._keep = storage, origin, keep
@@ -116,15 +123,12 @@ class Checkpoints:
             self._thread = None
 
     def save(self, checkpoint: Checkpoint) -> str:
-        """Write a checkpoint now, remove those beyond the last ``keep``, and return its name. Raises StorageError.
-
-        Those of later steps are removed too: they are of a training that this one does not continue, and would be
-        taken for its newest.
-        """
-        name = name_of(checkpoint.step)
+        """Write a checkpoint now, remove those beyond the last ``keep``, and return its name. Raises StorageError."""
+        name = name_of(checkpoint.step, checkpoint.stopped)
         self._storage.put(name, encode(checkpoint, self._origin))
-        self.discard_from(checkpoint.step + 1)
-        for old in self._storage.names(PREFIX)[: -self._keep]:
+        names = self._storage.names(PREFIX)
+        regular = [one for one in names if not one.endswith(STOPPED)]
+        for old in sorted({*names[:-1]} - {*regular[-self._keep :]}):
             self._storage.delete(old)
         return name
 
@@ -147,15 +151,18 @@ class Checkpoints:
     def latest_before(self, step: int) -> str | None:
         """Where the newest usable checkpoint of a step before ``step`` is, None when there is none."""
         found = self.newest(1, step)
-        return f"{self._storage.location}/{name_of(found[0].step)}" if found else None
+        return f"{self._storage.location}/{name_of(found[0].step, found[0].stopped)}" if found else None
 
-    def newest(self, count: int, before_step: int | None = None) -> list[Checkpoint]:
-        """Up to ``count`` usable checkpoints, of steps before ``before_step`` where one is given, the newest first."""
+    def newest(self, count: int, before_step: int | None = None, regular_only: bool = False) -> list[Checkpoint]:
+        """Up to ``count`` usable checkpoints, of steps before ``before_step`` where one is given, the newest first.
+
+        ``regular_only``: without one that was made because the training was told to stop.
+        """
         found: list[Checkpoint] = []
         for name in reversed(self._storage.names(PREFIX)):
             if len(found) == count:
                 break
-            if before_step is not None and name >= name_of(before_step):
+            if (before_step is not None and name >= name_of(before_step)) or (regular_only and name.endswith(STOPPED)):
                 continue
             blob = self._storage.get(name)
             if blob is None:

@@ -35,10 +35,13 @@ def finish(training: Training, world: World, settings: Settings) -> dict[str, An
 
 
 def _finish(training: Training, world: World, settings: Settings) -> dict[str, Any]:
+    training.check_parameters(world)
+    trained = gather_objects(training.state.digest(), "digests")
+    digests = trained
     if settings.checkpoint.average > 1:
         _take_average(training, world, settings.checkpoint.average)
-    digests = gather_objects(training.state.digest(), "digests")
-    scores = _scores(training, world, settings, digests)
+        digests = gather_objects(training.state.digest(), "digests of the average")
+    scores = _scores(training, world, settings, digests) | {"replicas_identical": len(set(trained)) == 1}
     if world.rank == 0:
         training.checkpoints.finish()
         keep_results(training, training.storage, scores)
@@ -63,7 +66,10 @@ def _take_average(training: Training, world: World, count: int) -> None:
     if world.rank == 0:
         training.checkpoints.finish()
         training.checkpoints.save(training.state.snapshot())
-        training.state.take_parameters(average(training.checkpoints.newest(count)))
+        newest = training.checkpoints.newest(count, regular_only=True)
+        if len(newest) < count:
+            log.warning("the model is the mean of %d checkpoints: there are no %d yet", len(newest), count)
+        training.state.take_parameters(average(newest))
     training.state.share_parameters(0)
 
 
@@ -88,7 +94,6 @@ def _scores(training: Training, world: World, settings: Settings, digests: list[
         "stopped": progress.stopped,
         "changes": progress.changes,
         "parameters_sha256": {str(rank): digest for rank, digest in enumerate(digests)},
-        "replicas_identical": len(set(digests)) == 1,
         "examples": [
             {"source": source, "reference": target, "translation": hypothesis}
             for (source, target), hypothesis in zip(test[:5], hypotheses, strict=False)

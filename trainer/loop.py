@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import mxnet as mx
 import numpy as np
@@ -18,7 +18,7 @@ from trainer import memory
 from trainer.adam import Adam, global_norm
 from trainer.allocation import give_back, reuse_memory
 from trainer.balance import Balancer
-from trainer.batches import Batch, collate, encode_pairs
+from trainer.batches import Batch, Sample, collate, encode_pairs
 from trainer.brake import Brake
 from trainer.buckets import Buckets
 from trainer.checkpoint import Checkpoints, Origin
@@ -88,7 +88,7 @@ class Training:
         if not encoded.samples:
             raise TrainingFailedError(f"no training pair is within batch.max_tokens ({settings.batch.max_tokens})")
         self._feed = Feed(encoded, settings.batch, settings.seed, self.vocabulary.pad_id)
-        self._validation = encode_pairs(self.vocabulary, self.corpus.validation, settings.batch.max_tokens).samples
+        self._validation = self._encoded_validation()
         self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
         self.model = build(settings.model, len(self.vocabulary))
         self._parameters: dict[str, Any] = dict(sorted(self.model.parameters().items()))
@@ -109,6 +109,19 @@ class Training:
         self._checkpointed_at = time.monotonic()
         self._window = LogWindow()
         self.scalars = Scalars(settings.tensorboard)
+
+    def _encoded_validation(self) -> list[Sample]:
+        """Raises TrainingFailedError where there is nothing to validate by: patience would wait for ever."""
+        limit, every = self._settings.batch.max_tokens, self._settings.stop.validate_every_steps
+        encoded = encode_pairs(self.vocabulary, self.corpus.validation, limit)
+        if encoded.too_long:
+            log.warning("%d of %d validation pairs are longer than %d tokens and are left out",
+                        encoded.too_long, len(self.corpus.validation), limit)  # fmt: skip
+        if every and not encoded.samples:
+            raise TrainingFailedError(
+                f"stop.validate_every_steps is {every}, and no validation pair is within batch.max_tokens ({limit})"
+            )
+        return encoded.samples
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -189,7 +202,8 @@ class Training:
     def _resume_from_checkpoint(self) -> None:
         """Rank 0 of the first world: other ranks take the state over from it.
 
-        Raises TrainingFailedError when there are checkpoints and none can be used: to begin anew would replace them.
+        Checkpoints of later steps are removed: they are of a training that this one does not continue, and would be
+        taken for its own. Raises TrainingFailedError when there are checkpoints and none can be used.
         """
         checkpoint = self._checkpoints.latest() if self._resume else None
         if self._resume and checkpoint is None and self._checkpoints.are_there:
@@ -197,9 +211,10 @@ class Training:
                 f"none of the checkpoints in {self.storage.location} can be used (the log says why): take the settings "
                 "and the version that made them, or begin in another storage"
             )
+        self._checkpoints.discard_from(0 if checkpoint is None else checkpoint.step + 1)
         if checkpoint is not None:
             self.state.load(checkpoint)
-            self.state.progress.restarts += 1
+            self.state.progress.resume(checkpoint.stopped, self._settings.stop.patience)
             log.info("resumed from the checkpoint of step %d", checkpoint.step)
 
     def _note_change(self, world: World, hellos: list[Hello], source: int) -> None:
@@ -207,7 +222,7 @@ class Training:
         before = hellos[source].last_size
         progress = self.state.progress
         lost = max(hello.lost_steps for hello in hellos)
-        progress.steps_lost += lost
+        progress.lose(lost)
         if before is None:
             return
         at, pause_s = broadcast_object((time.time(), time.perf_counter() - self._step_ended), source, "pause")
@@ -242,14 +257,15 @@ class Training:
             result = self._step(world)
             self._step_ended = time.perf_counter()
             self._account(world, result, self._step_ended - began)
+            self._validate_if_due(world)
+            self._keep_if_due(world)
+            self._step_ended = time.perf_counter()
             if result.is_stop_due:
                 self._stop(world)
             if result.is_change_due:
                 raise MembershipChanged
             if self._balancer.observe(result.tokens_by_rank, result.compute_time_s_by_rank):
                 self._seek(world)
-            self._validate_if_due(world)
-            self._keep_if_due(world)
             self._give_back_if_scarce()
 
     def _step(self, world: World) -> StepResult:
@@ -316,12 +332,20 @@ class Training:
         )
 
     def _check_loss(self, world: World, loss: float) -> None:
-        """Raises TrainingFailedError when the loss is no number, which names the last checkpoint that is good.
+        """Raises TrainingFailedError when the loss is no number."""
+        if not math.isfinite(loss):
+            self._fail_diverged(world, f"the loss became {loss} at step {self.state.progress.step + 1}")
 
-        A checkpoint of the very parameters that gave such a loss is not: going on from it would end here again.
+    def check_parameters(self, world: World) -> None:
+        """Raises TrainingFailedError when the last update has made parameters that are no numbers: no loss shows it."""
+        if not all(np.isfinite(parameter.data().asnumpy()).all() for parameter in self._parameters.values()):
+            self._fail_diverged(world, f"parameters are no numbers any more after step {self.state.progress.step}")
+
+    def _fail_diverged(self, world: World, what: str) -> NoReturn:
+        """Raises TrainingFailedError, which names the last checkpoint that is good.
+
+        A checkpoint of the very parameters that failed is not: going on from it would end here again.
         """
-        if math.isfinite(loss):
-            return
         step = self.state.progress.step
         self._checkpoints.finish()
         if world.rank == 0:
@@ -329,8 +353,8 @@ class Training:
         good = self._checkpoints.latest_before(step)
         advice = "start again" if good is None else f"go on (--resume) from the last good checkpoint, {good}"
         raise TrainingFailedError(
-            f"the loss became {loss} at step {step + 1}: "
-            f"lower optimizer.learning_rate ({self._settings.optimizer.learning_rate}) or set clip_norm, and {advice}"
+            f"{what}: lower optimizer.learning_rate ({self._settings.optimizer.learning_rate}) or set clip_norm, "
+            f"and {advice}"
         )
 
     def _account(self, world: World, result: StepResult, iteration_time_s: float) -> None:
@@ -375,13 +399,13 @@ class Training:
     def _stop(self, world: World) -> None:
         if world.rank == 0:
             self._checkpoints.finish()
-            self._checkpoints.save(self.state.snapshot())
+            self._checkpoints.save(replace(self.state.snapshot(), stopped=True))
         raise TrainingStopped(self._orders.stop_reason or "told to stop")
 
     def _validate_if_due(self, world: World) -> None:
         every = self._settings.stop.validate_every_steps
         progress = self.state.progress
-        if not every or progress.step % every or not self._validation:
+        if not every or progress.step % every:
             return
         loss = self.validation_loss(world)
         progress.judge(loss, self._settings.stop.patience)

@@ -12,6 +12,7 @@ from trainer.settings import StopSettings
 class Progress:
     """``cursor`` counts global batches taken, ``tokens`` target tokens trained on, both over all ranks and epochs.
 
+    ``steps_lost``: undone and done again, None when nobody knows any more: an end without a checkpoint leaves no count.
     ``log`` holds the lines of train.log, ``changes`` the changes of the world, ``stopped`` why it ended early.
     """
 
@@ -19,7 +20,7 @@ class Progress:
     cursor: int = 0
     tokens: int = 0
     loss: float | None = None
-    steps_lost: int = 0
+    steps_lost: int | None = 0
     restarts: int = 0
     best_validation: float | None = None
     poor_validations: int = 0
@@ -55,6 +56,19 @@ class Progress:
         if stop.tokens is not None and self.tokens:
             totals.append(max(self.step, -(-stop.tokens * self.step // self.tokens)))
         return min(totals, default=None)
+
+    def resume(self, was_stopped: bool, patience: int | None) -> None:
+        """Take up a checkpoint, one that ``was_stopped`` made or any; an early stop holds as ``patience`` now says."""
+        self.restarts += 1
+        if not was_stopped:
+            self.steps_lost = None
+        if patience is None or self.poor_validations < patience:
+            self.stopped = None
+
+    def lose(self, steps: int) -> None:
+        """Count steps that were undone."""
+        if self.steps_lost is not None:
+            self.steps_lost += steps
 
     def judge(self, validation_loss: float, patience: int | None) -> None:
         """Take a validation loss (nats per token); with ``patience`` poor ones in a row the training stops."""

@@ -95,6 +95,7 @@ class Rank:
             training.run(world)
             scores = finish(training, world, self.settings)
         except RemovedFromJobError:
+            training.checkpoints.finish()
             return self._leave(training)
         except TrainingStopped as error:
             world.leave()
@@ -103,11 +104,13 @@ class Rank:
             return 0
         except (TrainingFailedError, ForeignRankError, WorldLostError, LauncherLostError) as error:
             self._fail(str(error))
+            training.checkpoints.finish()
             link.send("failed", reason=str(error))
             return EXIT_FAILED
         except Exception as error:
             log.exception("the training failed")
             self._fail(f"{type(error).__name__}: {error}")
+            training.checkpoints.finish()
             link.send("failed", reason=f"{type(error).__name__}: {error}")
             return EXIT_FAILED
         self.facts.announce(State.FINISHED)

@@ -82,6 +82,8 @@ class OptimizerSettings:
 class StopSettings:
     """When the training ends: after ``steps``, ``tokens`` (target tokens) or ``epochs``, whichever comes first.
 
+    A step is taken whole: the last one may reach beyond the tokens, and into the next epoch with batch.accumulate.
+
     With ``patience`` it also ends when the validation loss has not improved for that many validations, which are made
     every ``validate_every_steps`` (0: never) and go into train.log.
     """
@@ -225,6 +227,8 @@ class CheckpointSettings:
         _require(self.every_minutes is None or self.every_minutes > 0, "every_minutes must be positive")
         _require(self.keep >= 1, "keep must be 1 or more")
         _require(1 <= self.average <= self.keep, f"average must be from 1 to keep ({self.keep}), not {self.average}")
+        is_regular = self.every_steps is not None or self.every_minutes is not None
+        _require(self.average == 1 or is_regular, "average needs checkpoints: set every_steps or every_minutes")
 
 
 @dataclass(frozen=True)

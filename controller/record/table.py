@@ -76,7 +76,7 @@ def _result(report: Mapping[str, Any]) -> Table:
         (
             "training",
             f"{_number(training['steps'], 0)} steps, {_number(training['tokens'], 0)} tokens, final loss "
-            f"{_number(training['final_loss'], 2)}, {_number(training['steps_lost'], 0)} steps lost",
+            f"{_number(training['final_loss'], 2)}, steps lost: {_number(training['steps_lost'], 0)}",
         ),
         ("test set", f"BLEU {_number(training['bleu'], 1)}, exact match {_percent(training['exact_match'])}"),
         (

@@ -67,7 +67,7 @@ REPORT = table(
                 "tokens": COUNT,
                 "final_loss": NUMBER,
                 "bleu": NUMBER,
-                "steps_lost": COUNT,
+                "steps_lost": MAYBE,
                 "restarts": COUNT,
             }
         ),

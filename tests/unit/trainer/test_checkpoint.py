@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import boto3
@@ -51,14 +52,23 @@ def test_the_last_ones_stay(storage: Storage) -> None:
     assert [found.step for found in checkpoints.newest(5)] == [1000, 30]
 
 
-def test_a_training_begun_anew_does_not_leave_the_checkpoints_of_the_one_before_it(storage: Storage) -> None:
-    before = Checkpoints(storage, ORIGIN, keep=2)
-    for step in (900, 1000):
-        before.save(checkpoint(step))
-    anew = Checkpoints(storage, ORIGIN, keep=2)
-    for step in (10, 20):
-        anew.save(checkpoint(step))
-    assert [found.step for found in anew.newest(5)] == [20, 10]
+def test_one_that_a_stop_made_is_gone_on_from_and_counts_for_nothing_else(storage: Storage) -> None:
+    checkpoints = Checkpoints(storage, ORIGIN, keep=2)
+    for step in (10, 20, 23):
+        checkpoints.save(replace(checkpoint(step), stopped=step == 23))
+    latest = checkpoints.latest()
+    assert latest is not None and (latest.step, latest.stopped) == (23, True)
+    assert [found.step for found in checkpoints.newest(5, regular_only=True)] == [20, 10]
+    assert checkpoints.latest_before(24) == f"{storage.location}/checkpoints/step-000000023-stopped"
+    checkpoints.save(checkpoint(30))
+    assert storage.names() == ["checkpoints/step-000000020", "checkpoints/step-000000030"]
+
+
+def test_a_late_writer_leaves_newer_ones_alone(storage: Storage) -> None:
+    checkpoints = Checkpoints(storage, ORIGIN, keep=2)
+    for step in (20, 30, 10):
+        checkpoints.save(checkpoint(step))
+    assert [found.step for found in checkpoints.newest(5)] == [30, 20]
 
 
 def test_the_newest_before_a_step_is_named(storage: Storage) -> None:

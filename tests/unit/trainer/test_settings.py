@@ -39,6 +39,7 @@ def test_everything_but_the_amount_of_work_has_a_default() -> None:
         ({"stop": {"steps": 5}, "model": {"units": 30}}, "model: 30 units cannot be divided among 4 heads"),
         ({"stop": {"steps": 5}, "batch": {"max_tokens": 999}}, "above model.max_length"),
         ({"stop": {"steps": 5}, "checkpoint": {"keep": 2, "average": 3}}, "average must be from 1 to keep (2)"),
+        ({"stop": {"steps": 5}, "checkpoint": {"every_steps": None, "average": 3}}, "average needs checkpoints"),
         ({"stop": {"steps": 5, "patience": 3}}, "needs validate_every_steps"),
         ({"stop": {"steps": 5}, "optimizer": {"learning_rate": -1}}, "learning_rate must be positive"),
         ({"stop": {"steps": 5}, "corpus": {"train": "a.txt"}}, "corpus.train: expected a list"),

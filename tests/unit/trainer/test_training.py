@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pytest
 
 from trainer import loop
 from trainer.batches import collate
-from trainer.elastic import World
+from trainer.checkpoint import Checkpoints
+from trainer.elastic import RemovedFromJobError, World
 from trainer.facts import FactWriter
 from trainer.finish import fetch_results, finish
 from trainer.link import NoLink
@@ -54,25 +57,41 @@ def parameters_of(one: Training) -> dict[str, Any]:
     return one.state.snapshot().arrays
 
 
+def run_until(settings: Settings, step: int, resume: bool = False) -> None:
+    """Train, and be told to stop in ``step``."""
+    orders = Orders()
+    one = training(settings, orders, resume)
+    one_step = one._step
+
+    def step_and_interrupt(world: World) -> Any:
+        if one.state.progress.step == step - 1:
+            orders.stop("interrupted by a test")
+        return one_step(world)
+
+    one._step = step_and_interrupt  # type: ignore[method-assign]
+    with pytest.raises(TrainingStopped):
+        one.run(World({}))
+    assert one.state.progress.step == step
+
+
+def finished(settings: Settings, resume: bool = False) -> tuple[Training, dict[str, Any]]:
+    """Train to the end; the training and its scores."""
+    one = training(settings, resume=resume)
+    world = World({})
+    one.run(world)
+    return one, finish(one, world, settings)
+
+
+def validated_at(one: Training) -> list[int]:
+    return [line["step"] for line in one.state.progress.log if "validation_loss" in line]
+
+
 def test_an_interrupted_and_resumed_run_ends_bitwise_equal_to_an_uninterrupted_one(tmp_path: Path) -> None:
     whole = training(small(tmp_path / "whole"))
     whole.run(World({}))
 
     torn = small(tmp_path / "torn")
-    orders = Orders()
-    first = training(torn, orders)
-    step = first._step
-
-    def step_and_interrupt(world: World) -> Any:
-        if first.state.progress.step == 6:
-            orders.stop("interrupted by a test")
-        return step(world)
-
-    first._step = step_and_interrupt  # type: ignore[method-assign]
-    with pytest.raises(TrainingStopped):
-        first.run(World({}))
-    assert first.state.progress.step == 7
-
+    run_until(torn, 7)
     second = training(torn, resume=True)
     second.warm_up()
     second.run(World({}))
@@ -82,6 +101,133 @@ def test_an_interrupted_and_resumed_run_ends_bitwise_equal_to_an_uninterrupted_o
     for name in expected:
         np.testing.assert_array_equal(expected[name], found[name], err_msg=name)
     assert second.state.progress.tokens == whole.state.progress.tokens
+
+
+@pytest.mark.parametrize("stopped_at", [8, 11])
+def test_a_stop_changes_neither_validations_nor_the_average_of_checkpoints(
+    tmp_path: Path, stopped_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoints, "save_in_background", Checkpoints.save)  # none is left out on a busy machine
+    sections = {"stop": {"steps": 13, "validate_every_steps": 4}, "checkpoint": {"every_steps": 4, "average": 3}}
+    whole, expected = finished(small(tmp_path / "whole", **sections))
+    torn = small(tmp_path / "torn", **sections)
+    run_until(torn, stopped_at)
+    resumed, found = finished(torn, resume=True)
+    assert validated_at(resumed) == validated_at(whole) == [4, 8, 12]
+    assert found["parameters_sha256"] == expected["parameters_sha256"]
+    assert (found["restarts"], found["steps_lost"]) == (1, 0)
+
+
+def test_after_an_end_without_a_checkpoint_nobody_says_how_many_steps_were_lost(tmp_path: Path) -> None:
+    settings = small(tmp_path, stop={"steps": 6})
+    begun = training(settings)
+    begun.run(World({}))  # and ends, two steps after its checkpoint, without a word
+    begun.checkpoints.finish()
+    _, scores = finished(settings, resume=True)
+    assert (scores["restarts"], scores["steps_lost"]) == (1, None)
+
+
+def test_a_training_begun_anew_takes_nothing_of_the_one_before_it(tmp_path: Path) -> None:
+    average = {"every_steps": 4, "average": 3}
+    clean, _ = finished(small(tmp_path / "clean", stop={"steps": 6}, checkpoint=average))
+    old = {"every_steps": 1}
+    before = training(small(tmp_path / "used", stop={"steps": 9}, checkpoint=old, optimizer={"learning_rate": 0.01}))
+    before.run(World({}))
+    before.checkpoints.finish()
+    anew, _ = finished(small(tmp_path / "used", stop={"steps": 6}, checkpoint=average))
+    assert [kept.step for kept in anew.checkpoints.newest(9)] == [6, 4]
+    assert anew.state.digest() == clean.state.digest()
+
+
+def test_text_in_another_order_is_another_corpus(tmp_path: Path) -> None:
+    lines = [f"a house {n} of {n % 7}" for n in range(300)]
+    parts = {name: [str(tmp_path / f"{name}.{side}") for side in ("en", "de")] for name in ("train", "test")}
+    sections = {"corpus": {"kind": "files", "target": "de", **parts, "validation": parts["test"]}}
+
+    def write(name: str, text: list[str]) -> None:
+        for path in parts[name]:
+            Path(path).write_text("\n".join(text) + "\n")
+
+    write("test", lines[:5])
+    write("train", lines)
+    run_until(small(tmp_path, **sections), 5)
+    write("train", lines[::-1])
+    with pytest.raises(TrainingFailedError, match="none of the checkpoints"):
+        training(small(tmp_path, **sections), resume=True).run(World({}))
+
+
+def test_an_early_stop_holds_as_patience_now_says(tmp_path: Path) -> None:
+    stop = {"steps": 12, "validate_every_steps": 2, "patience": 1}
+    sections = {"optimizer": {"learning_rate": 1e-12}, "checkpoint": {"every_steps": 2}}
+    first = training(small(tmp_path, stop=stop, **sections))
+    first.run(World({}))
+    first.checkpoints.finish()
+    assert first.state.progress.step < 12
+    again = training(small(tmp_path, stop=stop, **sections), resume=True)
+    again.run(World({}))
+    assert again.state.progress.step == first.state.progress.step
+    patient = training(small(tmp_path, stop={**stop, "patience": 99}, **sections), resume=True)
+    patient.run(World({}))
+    assert (patient.state.progress.step, patient.state.progress.stopped) == (12, None)
+
+
+def test_a_rank_that_leaves_has_written_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = small(tmp_path, checkpoint={"every_steps": 4})
+    rank = Rank.of(settings)
+    one = rank.prepare(NoLink(), resume=False)
+    assert one is not None
+    put, step = one.storage.put, one._step
+
+    def slow(name: str, data: bytes) -> None:
+        time.sleep(1.0)
+        put(name, data)
+
+    def step_and_leave(world: World) -> Any:
+        if one.state.progress.step == 5:
+            raise RemovedFromJobError
+        return step(world)
+
+    monkeypatch.setattr(one.storage, "put", slow)
+    monkeypatch.setattr(one, "_step", step_and_leave)
+    assert rank.train(one, NoLink()) == 0
+    assert [kept.step for kept in one.checkpoints.newest(9)] == [4]
+
+
+def test_a_last_update_that_breaks_the_parameters_is_not_kept_as_a_model(tmp_path: Path) -> None:
+    settings = small(tmp_path, stop={"steps": 4}, checkpoint={"every_steps": 2})
+    one = training(settings)
+    world = World({})
+    one.run(world)
+    next(iter(one._parameters.values())).data()[0] = np.inf
+    with pytest.raises(TrainingFailedError, match=r"no numbers any more after step 4: .*step-000000002"):
+        finish(one, world, settings)
+    assert fetch_results(one.storage, tmp_path / "results") == []
+
+
+def test_replicas_are_compared_before_they_are_made_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gather(value: Any, what: str) -> list[Any]:
+        return [value, "another rank's"] if what == "digests" else [value]
+
+    monkeypatch.setattr("trainer.finish.gather_objects", gather)
+    settings = small(tmp_path, checkpoint={"every_steps": 4, "average": 2})
+    one, scores = finished(settings)
+    assert (scores["replicas_identical"], scores["parameters_sha256"]) == (False, {"0": one.state.digest()})
+
+
+def test_an_average_of_fewer_checkpoints_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    finished(small(tmp_path, stop={"steps": 5}, checkpoint={"every_steps": 4, "keep": 6, "average": 6}))
+    assert "the mean of 2 checkpoints: there are no 6 yet" in caplog.text
+
+
+def test_validation_pairs_that_are_too_long_are_told_and_without_any_there_is_no_validation(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    batch, stop = {"tokens": 256, "max_tokens": 16}, {"steps": 4, "validate_every_steps": 2}
+    training(small(tmp_path, batch=batch))
+    told = re.search(r"(\d+) of 12 validation pairs are longer than 16 tokens and are left out", caplog.text)
+    assert told and 0 < int(told[1]) < 12
+    with pytest.raises(TrainingFailedError, match=r"no validation pair is within batch.max_tokens \(5\)"):
+        training(small(tmp_path, corpus={**CORPUS, "held_out": 2}, batch={**batch, "max_tokens": 5}, stop=stop))
 
 
 def test_without_resume_a_training_begins_at_the_beginning(tmp_path: Path) -> None:
@@ -95,7 +241,9 @@ def test_without_resume_a_training_begins_at_the_beginning(tmp_path: Path) -> No
 
 def test_a_loss_that_is_no_number_stops_it_and_the_last_good_checkpoint_can_be_gone_on_from(tmp_path: Path) -> None:
     every = {"every_steps": 1}
-    training(small(tmp_path, stop={"steps": 3}, checkpoint=every)).run(World({}))
+    begun = training(small(tmp_path, stop={"steps": 3}, checkpoint=every))
+    begun.run(World({}))
+    begun.checkpoints.finish()
     wild = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint=every)
     expected = r"the loss became (nan|inf) at step 5: .*learning_rate.*step-000000003"
     with pytest.raises(TrainingFailedError, match=expected):
@@ -107,7 +255,9 @@ def test_a_loss_that_is_no_number_stops_it_and_the_last_good_checkpoint_can_be_g
 
 
 def test_checkpoints_of_another_training_are_neither_gone_on_from_nor_replaced(tmp_path: Path) -> None:
-    training(small(tmp_path, stop={"steps": 8})).run(World({}))
+    begun = training(small(tmp_path, stop={"steps": 8}))
+    begun.run(World({}))
+    begun.checkpoints.finish()
     with pytest.raises(TrainingFailedError, match=r"none of the checkpoints in .* can be used"):
         training(small(tmp_path, seed=2), resume=True).run(World({}))
     kept = sorted(path.name for path in (tmp_path / "storage" / "checkpoints").iterdir())
