@@ -188,18 +188,17 @@ def _translate(options: argparse.Namespace) -> int:
             f"{options.model}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "
             "they are not of the same training"
         )
-    sentences = [line.rstrip("\n") for line in sys.stdin]
+    sentences = [line.strip() for line in sys.stdin]
     for translation in translate(model, vocabulary, sentences, settings):
         print(translation)
     return 0
 
 
 def _score(options: argparse.Namespace) -> int:
+    from trainer.corpus.files import read_lines
     from trainer.score import score
 
-    hypotheses, references = (
-        path.read_text(encoding="utf-8").splitlines() for path in (options.hypotheses, options.references)
-    )
+    hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     result = score(hypotheses, references, options.tokenize, options.lowercase)
     print(f"BLEU {result.bleu:.2f} ({result.signature}), exact match {result.exact_match:.2%}")
     return 0

@@ -30,14 +30,15 @@ def translate(
     sentences: Sequence[str],
     settings: TranslateSettings,
 ) -> list[str]:
-    """The best translation of each sentence, in the order given.
+    """The best translation of each sentence, in the order given; nothing for one without words.
 
     Hypotheses are compared by their log-probability divided by the length penalty. Sentences longer than the model can
     take are cut at its ``max_length``. Sentences of like length are translated together.
     """
     longest = model.settings.max_length
     encoded = [[*vocabulary.encode(sentence)[: longest - 1], vocabulary.eos_id] for sentence in sentences]
-    order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+    has_words = [index for index, ids in enumerate(encoded) if len(ids) > 1]
+    order = sorted(has_words, key=lambda index: len(encoded[index]))
     decoder = StepDecoder(model.network, model.settings.architecture().heads)
     sampler = BeamSearchSampler(
         beam_size=settings.beam_size,

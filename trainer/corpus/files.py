@@ -10,7 +10,7 @@ from trainer.corpus.common import Corpus, CorpusError, CorpusSettings, Pair
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file (gzip when its name ends in .gz), without line ends and outer blanks.
+    """The lines of a UTF-8 file (gzip when its name ends in .gz), without byte order mark, line ends and outer blanks.
 
     Raises CorpusError naming the file, and the line (from 1) where it is not UTF-8.
     """
@@ -21,7 +21,7 @@ def read_lines(path: Path) -> list[str]:
     lines = []
     for number, line in enumerate(content.split(b"\n"), start=1):
         try:
-            lines.append(line.decode("utf-8").strip())
+            lines.append(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
         except UnicodeDecodeError as error:
             raise CorpusError(
                 f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from trainer import cli
 from trainer.score import score
 
 REFERENCES = ["the cat sat on the mat today", "a dog barks at the red moon"]
@@ -33,3 +36,12 @@ def test_the_signature_tells_how_the_words_were_cut() -> None:
 def test_numbers_of_sentences_that_differ_are_refused(hypotheses: list[str]) -> None:
     with pytest.raises(ValueError, match=f"{len(hypotheses)} translations against 2 references"):
         score(hypotheses, REFERENCES)
+
+
+def test_files_are_cut_into_lines_at_line_ends_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left, right = tmp_path / "left", tmp_path / "right"
+    left.write_bytes("one\u2028two three four five\nsix seven eight nine ten\n".encode())
+    right.write_bytes("\ufeffone\u2028two three four five\r\nsix seven eight nine ten\r\n".encode())
+    assert cli.main(["score", str(left), str(right)]) == 0
+    told = capsys.readouterr().out
+    assert "BLEU 100.00" in told and "exact match 100.00%" in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import re
 from pathlib import Path
 
@@ -89,6 +90,10 @@ def test_no_sentences_give_no_translations(trained: TranslationModel) -> None:
     assert translate(trained, Words(), [], TranslateSettings()) == []
 
 
+def test_nothing_is_translated_as_nothing(trained: TranslationModel) -> None:
+    assert translate(trained, Words(), ["", "one two", ""], TranslateSettings()) == ["", "um dois", ""]
+
+
 def test_translations_end_at_max_length(trained: TranslationModel) -> None:
     cut = translate(trained, Words(), ["five four three two one"], TranslateSettings(max_length=2))
     assert len(cut[0].split()) <= 2
@@ -119,6 +124,25 @@ def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path) -> None:
     Vocabulary.learn(texts, VocabularySettings(size=280)).save(tmp_path)
     with pytest.raises(ValueError, match=r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same"):
         cli._translate(argparse.Namespace(model=tmp_path, beam_size=None, alpha=None, k=None))
+
+
+def test_lines_are_translated_whatever_ends_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [" ".join(WORDS), *WORDS.values()] * 9
+    vocabulary = Vocabulary.learn(texts, VocabularySettings(size=290))
+    vocabulary.save(tmp_path)
+    model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), len(vocabulary)).save(tmp_path)
+    asked = argparse.Namespace(model=tmp_path, beam_size=2, alpha=None, k=None)
+
+    def answer(text: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        assert cli._translate(asked) == 0
+        return capsys.readouterr().out
+
+    plain = answer("one two\n\nthree\n")
+    assert len(plain.split("\n")) == 4 and plain.split("\n")[1] == ""
+    assert answer("one two\r\n \r\nthree") == plain
 
 
 @pytest.mark.parametrize("option", [["--beam-size", "0"], ["--alpha", "-1"], ["--k", "-1"]])
