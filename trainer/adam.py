@@ -14,6 +14,8 @@ import mxnet as mx
 
 from trainer import kernels
 
+SLICE = 2**16
+
 
 class Adam:
     """Updates ``parameters`` (Gluon Parameters, float32) in place from their gradients."""
@@ -47,6 +49,14 @@ class Adam:
 
 
 def global_norm(arrays: Sequence[Any]) -> float:
-    """The Euclidean norm of all ``arrays`` together; it waits for them."""
-    squares = mx.nd.multi_sum_sq(*arrays, num_arrays=len(arrays))
-    return math.sqrt(float(squares.astype("float64").sum().asscalar()))
+    """The Euclidean norm of all ``arrays`` together; it waits for them.
+
+    MXNet adds an array's squares up one after another in float32, which loses a hundredth of 64 MiB; of slices it loses
+    nothing to speak of.
+    """
+    squares = 0.0
+    for array in arrays:
+        flat = array.reshape(-1)
+        slices = [flat[start : start + SLICE] for start in range(0, flat.size, SLICE)]
+        squares += float(mx.nd.multi_sum_sq(*slices, num_arrays=len(slices)).astype("float64").sum().asscalar())
+    return math.sqrt(squares)

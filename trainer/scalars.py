@@ -25,18 +25,20 @@ class Scalars:
     def __init__(self, directory: str | None) -> None:
         self._directory = None if directory is None else Path(directory).expanduser()
         self._writer: Any = None
-        self._written = 0
+        self._written: list[Mapping[str, Any]] = []
 
     def write(self, log: Sequence[Mapping[str, Any]]) -> None:
-        """Writes the lines that were not written yet. After a step back the log is shorter, and goes on from there."""
+        """Writes the lines that were not written yet. After a step back the log goes on from an earlier line."""
         if self._directory is None:
             return
         if self._writer is None:
             self._writer = _open(self._directory)
-        self._written = min(self._written, len(log))
-        for line in log[self._written :]:
+        del self._written[len(log) :]
+        while self._written and self._written[-1] != log[len(self._written) - 1]:
+            self._written.pop()
+        for line in log[len(self._written) :]:
             _add(self._writer, line)
-        self._written = len(log)
+            self._written.append(line)
         self._writer.flush()
 
     def write_all(self, directory: Path, log: Sequence[Mapping[str, Any]]) -> None:

@@ -19,6 +19,20 @@ import sentencepiece
 FILE_NAME = "vocabulary"
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(4)
+LEARNING = {
+    "model_type": "bpe",
+    "hard_vocab_limit": False,
+    "character_coverage": 1.0,
+    "byte_fallback": True,
+    "split_digits": True,
+    "normalization_rule_name": "identity",
+    "pad_id": PAD_ID,
+    "unk_id": UNK_ID,
+    "bos_id": BOS_ID,
+    "eos_id": EOS_ID,
+    "num_threads": 1,
+    "minloglevel": 2,
+}
 
 
 class VocabularyError(ValueError):
@@ -51,21 +65,7 @@ class Vocabulary:
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=iter(texts),
-                model_writer=model,
-                model_type="bpe",
-                vocab_size=settings.size,
-                hard_vocab_limit=False,
-                character_coverage=1.0,
-                byte_fallback=True,
-                split_digits=True,
-                normalization_rule_name="identity",
-                pad_id=PAD_ID,
-                unk_id=UNK_ID,
-                bos_id=BOS_ID,
-                eos_id=EOS_ID,
-                num_threads=1,
-                minloglevel=2,
+                sentence_iterator=iter(texts), model_writer=model, vocab_size=settings.size, **LEARNING
             )
         except (RuntimeError, ValueError) as error:
             raise VocabularyError(f"a vocabulary of {settings.size} pieces cannot be learned: {error}") from error
@@ -127,7 +127,7 @@ class Vocabulary:
 
 
 def _digest_of(sentences: Iterable[str], settings: VocabularySettings) -> str:
-    digest = hashlib.sha256(f"{sentencepiece.__version__} {settings!r}".encode())
+    digest = hashlib.sha256(f"{sentencepiece.__version__} {settings!r} {LEARNING}".encode())
     for sentence in sentences:
         digest.update(sentence.encode())
         digest.update(b"\n")

@@ -68,3 +68,8 @@ def test_a_gradient_that_is_no_number_stays_one() -> None:
 
 def test_the_norm_is_of_all_arrays_together() -> None:
     assert global_norm([mx.nd.array([3.0]), mx.nd.array([[0.0, 4.0]])]) == pytest.approx(5.0)
+
+
+def test_the_norm_of_a_large_array_is_as_exact_as_that_of_a_small_one() -> None:
+    large = mx.nd.random.normal(shape=(6_000_000,))
+    assert global_norm([large]) == pytest.approx(float(np.linalg.norm(large.asnumpy().astype(np.float64))), rel=1e-4)

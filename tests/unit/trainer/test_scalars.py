@@ -72,3 +72,12 @@ def test_the_results_get_the_whole_training(tmp_path: Path) -> None:
     scalars = Scalars(str(tmp_path / "node"))
     scalars.write_all(tmp_path / "results", lines(1, 10))
     assert points(tmp_path / "results", "training/tokens_per_second") == [(1, 900.0), (10, 900.0)]
+
+
+def test_after_a_step_back_lines_that_came_out_otherwise_are_written_too(tmp_path: Path) -> None:
+    scalars = Scalars(str(tmp_path))
+    scalars.write(lines(5, 10))
+    again = lines(5, 10)
+    again[1]["world_size"] = 2
+    scalars.write(again)
+    assert points(tmp_path, "training/world_size") == [(5, 6.0), (10, 6.0), (10, 2.0)]
