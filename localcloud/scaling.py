@@ -21,6 +21,7 @@ from localcloud.machines import PENDING, RUNNING, TERMINATED, Machines
 from localcloud.purchase import Member, next_launch
 
 WAITING, IN_SERVICE, TERMINATING = "Pending", "InService", "Terminating"
+DELETING = "Delete in progress"
 PROTECTED = "Could not scale to desired capacity because all remaining instances are protected from scale in."
 
 log = logging.getLogger("localcloud.scaling")
@@ -47,6 +48,7 @@ class Scaling:
         for group in list(self.backend.autoscaling_groups.values()):
             self._follow_instances(group)
             self._launch_or_terminate(group)
+            self._delete_if_empty(group)
         self.activities.forget_all_but(set(self.backend.autoscaling_groups))
 
     def want(self, group: FakeAutoScalingGroup, capacity: int | None) -> None:
@@ -79,7 +81,10 @@ class Scaling:
         return self._terminate(group, member, "was taken out of service in response to a user request")
 
     def delete_group(self, name: str, force: bool) -> None:
-        """DeleteAutoScalingGroup: its instances go with it if forced, else there must be none."""
+        """DeleteAutoScalingGroup: its instances go with it if forced, else there must be none.
+
+        The group is there, "Delete in progress", until the last of them is terminated.
+        """
         group = self.backend.autoscaling_groups.get(name)
         if group is None:
             raise ValidationError(f"AutoScalingGroup name not found - AutoScalingGroup '{name}' not found")
@@ -89,9 +94,16 @@ class Scaling:
                 "You cannot delete an AutoScalingGroup while there are instances or pending Spot instance request(s) "
                 "still in the group."
             )
+        group.min_size = group.desired_capacity = 0
+        setattr(group, "status", DELETING)  # noqa: B010 - moto's groups have none
         for member in group.instance_states:
-            self.machines.terminate(member.instance)
-        del self.backend.autoscaling_groups[name]
+            if member.lifecycle_state != TERMINATING:
+                self._terminate(group, member, "was taken out of service as its group is deleted")
+        self._delete_if_empty(group)
+
+    def _delete_if_empty(self, group: FakeAutoScalingGroup) -> None:
+        if getattr(group, "status", None) == DELETING and not group.instance_states:
+            del self.backend.autoscaling_groups[group.name]
 
     def _member(self, instance_id: str) -> tuple[FakeAutoScalingGroup, InstanceState]:
         for group in self.backend.autoscaling_groups.values():

@@ -159,15 +159,20 @@ class LocalCloud:
         return name
 
     def delete_group(self, name: str) -> None:
-        """Delete a group with its instances and wait until they are gone."""
+        """Delete a group with its instances and wait until it is gone, which they then are too."""
         members = [member["InstanceId"] for member in self.members(name)]
         self.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=name, ForceDelete=True)
-        wait_until(lambda: all(self.state(member) == "terminated" for member in members), f"the end of {name}")
+        wait_until(lambda: not self.described(name), f"the end of {name}")
+        assert {self.state(member) for member in members} <= {"terminated"}
 
     def members(self, group: str) -> list[dict[str, Any]]:
         """A group's instances as DescribeAutoScalingGroups shows them."""
-        answer = self.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[group])
-        return list(answer["AutoScalingGroups"][0]["Instances"])
+        return list(self.described(group)[0]["Instances"])
+
+    def described(self, name: str) -> list[dict[str, Any]]:
+        """A group as DescribeAutoScalingGroups shows it; empty where there is none."""
+        answer = self.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[name])
+        return list(answer["AutoScalingGroups"])
 
     def in_service(self, group: str, count: int) -> list[str]:
         """Wait until a group has exactly `count` instances, all in service; their ids."""
