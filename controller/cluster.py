@@ -5,6 +5,7 @@ The four edges are given from outside, so that tests can put others in their pla
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -314,11 +315,21 @@ class LiveCluster:
             "cluster": self.outputs.cluster,
             "bucket": self.outputs.bucket,
             "run": self._journal.info().run,
-            "training_config": str(self._environment.path(settings.training.config)),
+            "training_config": str(self._training_config()),
+            "package": str(self._journal.directory / "trainer.zip"),
             "min_np": 1,
             "max_np": self._max_ranks(),
             "environment": self._environment.name,
         }
+
+    def _training_config(self) -> Path:
+        """The run's own copy of training.yml: nodes that join later get what the first ones got."""
+        kept = self._journal.directory / "training.yml"
+        if not kept.is_file():
+            unfinished = kept.with_suffix(".new")
+            shutil.copyfile(self._environment.path(self._environment.settings.training.config), unfinished)
+            unfinished.replace(kept)
+        return kept
 
     def _max_ranks(self) -> int:
         """As many ranks as may ever train at once: two fleets, while a move has grown and not yet shrunk."""

@@ -128,7 +128,8 @@ class Checkpoints:
         self._storage.put(name, encode(checkpoint, self._origin))
         names = self._storage.names(PREFIX)
         regular = [one for one in names if not one.endswith(STOPPED)]
-        for old in sorted({*names[:-1]} - {*regular[-self._keep :]}):
+        kept = {*regular[-self._keep :], names[-1], *([name] if checkpoint.stopped else [])}
+        for old in sorted({*names} - kept):
             self._storage.delete(old)
         return name
 

@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_config(train)
     train.add_argument("--resume", action="store_true",
                        help="go on from the newest usable checkpoint of the storage; without it the training begins "
-                            "anew, and replaces the checkpoints that are there")  # fmt: skip
+                            "anew, and removes the checkpoints that are there")  # fmt: skip
     train.add_argument("--results", type=Path, help="fetch the results to this directory when all is done")
     train.set_defaults(run=_train)
 
@@ -142,10 +142,9 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from trainer.settings import read
     from trainer.warm import warm
 
-    return warm(read(options.config, options.overrides), options.socket, options.fact_path)
+    return warm(options.config, options.overrides, options.socket, options.fact_path)
 
 
 def _attach(options: argparse.Namespace) -> int:
@@ -188,7 +187,7 @@ def _translate(options: argparse.Namespace) -> int:
             f"{options.model}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "
             "they are not of the same training"
         )
-    sentences = [line.strip() for line in sys.stdin]
+    sentences = [line.removeprefix("\ufeff").strip() for line in sys.stdin]
     for translation in translate(model, vocabulary, sentences, settings):
         print(translation)
     return 0

@@ -30,6 +30,6 @@ def identity(settings: Settings, origin: Origin) -> str:
 def _sources() -> str:
     digest = hashlib.sha256()
     root = Path(__file__).parent
-    for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".h", ".cc")):
+    for path in sorted(path for path in root.rglob("*") if path.is_file() and path.suffix in (".py", ".h", ".cc")):
         digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return digest.hexdigest()

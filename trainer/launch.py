@@ -123,8 +123,9 @@ class Discovery(HostDiscovery):  # type: ignore[misc]
     def find_available_hosts_and_slots(self) -> dict[str, int]:
         """Called by Horovod once a second."""
         wanted = self.refresh()
-        self._nodes.refuse_strangers(wanted)
         usable = self._nodes.usable(wanted)
+        self._nodes.refuse_strangers(wanted)
+        usable = [host for host in self._nodes.usable(wanted) if host in usable]  # those that have been looked at
         if self._offered and not self._is_settled():
             usable = list(self._offered)
         elif self._offered and self._is_company_expected():
@@ -292,10 +293,9 @@ class Launcher:
     def _execute(self, command: str, slot: Any, events: list[threading.Event]) -> tuple[int, float]:
         """Let the host of ``slot`` be a rank until it ends, as Horovod asks for it. Its exit code and when."""
         node = self._nodes.get(slot.hostname)
-        if node is None or node.phase is not Phase.READY:
+        if node is None or not node.activate(environment_of(command)):
             log.warning("%s is not ready after all", slot.hostname)
             return 1, time.time()
-        node.activate(environment_of(command))
         told_at: float | None = None
         while (code := node.wait(0.1)) is None:
             if told_at is None and any(event.is_set() for event in events):

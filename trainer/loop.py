@@ -105,6 +105,7 @@ class Training:
         self._world_size: int | None = None
         self._own = (0.0, 0, 0)
         self._lost_steps = 0
+        self._went_back = True
         self._step_ended = time.perf_counter()
         self._checkpointed_at = time.monotonic()
         self._window = LogWindow()
@@ -158,16 +159,20 @@ class Training:
             except MembershipChanged:
                 log.info("the fleet changes after step %d", self.state.progress.step)
             except WorldLostError as error:
-                self._lost_steps += self.state.restore()
+                self._go_back()
                 log.warning("a rank is lost (%s); back to step %d", error, self.state.progress.step)
             self._feed.close()
             world.reset()
 
     def run_again(self, world: World) -> None:
         """After a rank was lost when all steps were done: go back to the last commit and train from there."""
-        self._lost_steps += self.state.restore()
+        self._go_back()
         world.reset()
         self.run_worlds(world)
+
+    def _go_back(self) -> None:
+        self._lost_steps += self.state.restore()
+        self._went_back = True
 
     # -- a world begins
 
@@ -186,6 +191,7 @@ class Training:
             identity=self.identity,
         )
         hellos, source = self.state.share(hello)
+        self._discard_undone(world)
         self._note_change(world, hellos, source)
         self._lost_steps = 0
         self._balancer.begin([h.speed_tokens_per_s for h in hellos], [h.largest_share for h in hellos])
@@ -202,8 +208,7 @@ class Training:
     def _resume_from_checkpoint(self) -> None:
         """Rank 0 of the first world: other ranks take the state over from it.
 
-        Checkpoints of later steps are removed: they are of a training that this one does not continue, and would be
-        taken for its own. Raises TrainingFailedError when there are checkpoints and none can be used.
+        Raises TrainingFailedError when there are checkpoints and none can be used.
         """
         checkpoint = self._checkpoints.latest() if self._resume else None
         if self._resume and checkpoint is None and self._checkpoints.are_there:
@@ -211,11 +216,18 @@ class Training:
                 f"none of the checkpoints in {self.storage.location} can be used (the log says why): take the settings "
                 "and the version that made them, or begin in another storage"
             )
-        self._checkpoints.discard_from(0 if checkpoint is None else checkpoint.step + 1)
         if checkpoint is not None:
             self.state.load(checkpoint)
             self.state.progress.resume(checkpoint.stopped, self._settings.stop.patience)
             log.info("resumed from the checkpoint of step %d", checkpoint.step)
+
+    def _discard_undone(self, world: World) -> None:
+        """Where a training begins, or goes back, remove the checkpoints of later steps: nothing continues them, and
+        they would be taken for its own."""
+        if world.rank == 0 and self._went_back:
+            self._checkpoints.finish()
+            self._checkpoints.discard_from(self.state.progress.step + 1)
+        self._went_back = False
 
     def _note_change(self, world: World, hellos: list[Hello], source: int) -> None:
         """Record who came or went, as the rank that the state came from has seen it; the same on every rank."""
@@ -251,21 +263,21 @@ class Training:
         settings, progress = self._settings, self.state.progress
         self._step_ended = time.perf_counter()
         self._window = LogWindow()
+        self._validate_if_due(world)  # of the step at which the world before ended
         while not progress.is_done(settings.stop, self._feed.batches_per_epoch):
             began = time.perf_counter()
             self._ask_to_leave()
             result = self._step(world)
             self._step_ended = time.perf_counter()
             self._account(world, result, self._step_ended - began)
-            self._validate_if_due(world)
             self._keep_if_due(world)
-            self._step_ended = time.perf_counter()
             if result.is_stop_due:
                 self._stop(world)
             if result.is_change_due:
                 raise MembershipChanged
             if self._balancer.observe(result.tokens_by_rank, result.compute_time_s_by_rank):
                 self._seek(world)
+            self._validate_if_due(world)
             self._give_back_if_scarce()
 
     def _step(self, world: World) -> StepResult:
@@ -405,7 +417,7 @@ class Training:
     def _validate_if_due(self, world: World) -> None:
         every = self._settings.stop.validate_every_steps
         progress = self.state.progress
-        if not every or progress.step % every:
+        if not every or not progress.step or progress.step % every or progress.is_validated:
             return
         loss = self.validation_loss(world)
         progress.judge(loss, self._settings.stop.patience)

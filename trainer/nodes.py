@@ -50,7 +50,7 @@ class Node:
         self.outcome: str | None = None
         self.ended_at = 0.0
         self._output = output
-        self._lock = threading.Lock()
+        self._lock, self._phase_lock = threading.Lock(), threading.Lock()
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "USER") if name in os.environ}
         self._process = subprocess.Popen(
             command,
@@ -72,10 +72,12 @@ class Node:
         """Whether Horovod may count on this host."""
         return self.phase in (Phase.READY, Phase.ACTIVE)
 
-    def activate(self, environment: Mapping[str, str]) -> None:
-        """Make the warm worker a rank."""
-        self.phase = Phase.ACTIVE
+    def activate(self, environment: Mapping[str, str]) -> bool:
+        """Make the warm worker a rank; False where it is not ready any more."""
+        if not self._leave_ready(Phase.ACTIVE):
+            return False
         self._send({"env": dict(environment)})
+        return True
 
     def stop(self, reason: str) -> None:
         """Ask the rank to stop the whole training, with a checkpoint."""
@@ -83,9 +85,10 @@ class Node:
 
     def refuse(self, reason: str) -> None:
         """Let the worker, which is ready, take no part; it is told why and says so in its fact."""
-        self.phase, self.reason = Phase.REFUSED, reason
-        log.error("%s takes no part: %s", self.address, reason)
-        self._send({"refuse": reason})
+        if self._leave_ready(Phase.REFUSED):
+            self.reason = reason
+            log.error("%s takes no part: %s", self.address, reason)
+            self._send({"refuse": reason})
 
     def hang_up(self) -> None:
         """Close the string: a worker that waits goes on waiting, one that trains ends soon."""
@@ -107,6 +110,14 @@ class Node:
         for thread in self._readers:
             thread.join(timeout=5.0)
         return code
+
+    def _leave_ready(self, phase: Phase) -> bool:
+        """Go from ready to ``phase``, unless another thread has gone elsewhere meanwhile."""
+        with self._phase_lock:
+            if self.phase is not Phase.READY:
+                return False
+            self.phase = phase
+            return True
 
     def _send(self, message: dict[str, Any]) -> None:
         with self._lock:
@@ -132,7 +143,8 @@ class Node:
             else:
                 self._take(message)
         self._process.wait()
-        self.phase, self.ended_at = Phase.ENDED, time.monotonic()
+        with self._phase_lock:
+            self.phase, self.ended_at = Phase.ENDED, time.monotonic()
 
     def _take(self, message: dict[str, Any]) -> None:
         event, reason = message.get("event"), message.get("reason")

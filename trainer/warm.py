@@ -12,13 +12,14 @@ import selectors
 import socket
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trainer.facts import State
 from trainer.link import NoLink, StreamLink, parse
 from trainer.orders import Orders
 from trainer.rank import EXIT_FAILED, Rank, exit_at_once
-from trainer.settings import Settings
+from trainer.settings import read
 from trainer.sockets import listen
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,10 @@ READY = "warm: ready to join"
 
 class Interrupted(Exception):  # noqa: N818 - no error, what was asked for
     """This node is about to go, and no training has been joined."""
+
+
+class Outdated(Exception):  # noqa: N818 - no error, a reason to begin anew
+    """The settings have changed, and no training has been joined."""
 
 
 class Connection:
@@ -54,18 +59,29 @@ class Connection:
         return lines
 
 
-def warm(settings: Settings, path: Path, fact_path: Path | None) -> int:
-    """Prepare, wait at the socket, become a rank, train to the end, exit. Returns only when there was no training."""
+def warm(config: Path, overrides: Sequence[str], path: Path, fact_path: Path | None) -> int:
+    """Prepare, wait at the socket, become a rank, train to the end, exit. Returns only when there was no training.
+
+    While it waits and ``config`` changes, it ends with an error, so that its supervisor starts it with what is there.
+    """
+    written = config.read_bytes()
+    settings = read(config, overrides)
+
+    def is_current() -> bool:
+        return config.read_bytes() == written
+
     rank = Rank.of(settings, fact_path)
     rank.orders.listen_to_signals()
     link = _LateLink()
     training = rank.prepare(link, is_elastic=True)
-    if training is None:
-        return _refuse(rank, path)
     try:
-        connection, message = _wait(rank, path, {"event": "ready", "identity": training.identity})
+        if training is None:
+            return _refuse(rank, path, is_current)
+        connection, message = _wait(rank, path, is_current, {"event": "ready", "identity": training.identity})
     except Interrupted:
         return 0
+    except Outdated:
+        return EXIT_FAILED
     link.target = connection.link
     os.environ.update({str(name): str(value) for name, value in message["env"].items()})
     if connection.output is not None:
@@ -88,19 +104,21 @@ class _LateLink(NoLink):
             self.target.send(event, **details)
 
 
-def _refuse(rank: Rank, path: Path) -> int:
+def _refuse(rank: Rank, path: Path, is_current: Callable[[], bool]) -> int:
     """Stay, and tell everyone who attaches why this node takes no part; ends when the node is interrupted."""
     reason = rank.facts.reason
     try:
-        _wait(rank, path, {"event": "refused", "reason": reason})
+        _wait(rank, path, is_current, {"event": "refused", "reason": reason})
     except Interrupted:
         rank.facts.announce(State.FAILED, reason)
         return 0
     return EXIT_FAILED
 
 
-def _wait(rank: Rank, path: Path, greeting: dict[str, object]) -> tuple[Connection, dict[str, dict[str, str]]]:
-    """Greet everyone who attaches, until one of them sends an environment. Raises Interrupted."""
+def _wait(
+    rank: Rank, path: Path, is_current: Callable[[], bool], greeting: dict[str, object]
+) -> tuple[Connection, dict[str, dict[str, str]]]:
+    """Greet everyone who attaches, until one of them sends an environment. Raises Interrupted and Outdated."""
     server = listen(path)
     state, reason = (State.STARTING, READY) if greeting["event"] == "ready" else (State.FAILED, rank.facts.reason)
     rank.facts.announce(state, reason)
@@ -113,6 +131,10 @@ def _wait(rank: Rank, path: Path, greeting: dict[str, object]) -> tuple[Connecti
             path.unlink(missing_ok=True)
             rank.facts.announce(State.INTERRUPTED, rank.orders.leave_reason)
             raise Interrupted
+        if not is_current():
+            path.unlink(missing_ok=True)
+            log.warning("the settings have changed: ending, to begin with them")
+            raise Outdated
         rank.facts.publish(urgent=False)
         for key, _ in ready:
             if key.data is None:

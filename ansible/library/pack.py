@@ -9,6 +9,7 @@ short_description: Pack a Python package into a reproducible zip archive
 options:
   src: {description: The package's folder., type: path, required: true}
   dest: {description: The archive to write., type: path, required: true}
+  keep: {description: Whether an archive that is there already is left as it is., type: bool, default: false}
 """
 
 import hashlib
@@ -46,13 +47,18 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"src": {"type": "path", "required": True}, "dest": {"type": "path", "required": True}},
+        argument_spec={
+            "src": {"type": "path", "required": True},
+            "dest": {"type": "path", "required": True},
+            "keep": {"type": "bool", "default": False},
+        },
         supports_check_mode=True,
     )
     package, destination = Path(module.params["src"]), Path(module.params["dest"])
     if not (package / "__init__.py").is_file():
         module.fail_json(msg=f"{package} is not a Python package: it has no __init__.py")
-    content = pack(package)
+    is_kept = module.params["keep"] and destination.is_file()
+    content = destination.read_bytes() if is_kept else pack(package)
     changed = not destination.is_file() or destination.read_bytes() != content
     if changed and not module.check_mode:
         write_atomically(destination, content)

@@ -105,7 +105,7 @@ def main() -> None:
         replicas = "identical" if scores["replicas_identical"] else "DIFFERENT"
         print(
             f"{label:12}{scores['steps']:>8}{scores['bleu']:>8.2f}{scores['final_loss']:>8.3f}"
-            f"{scores['steps_lost']:>12}{replicas:>12}"
+            f"{scores['steps_lost']!s:>12}{replicas:>12}"
         )
     print(f"\n{'change of the world':24}{'pause (s)':>10}{'steps lost':>12}")
     for change in elastic["changes"]:

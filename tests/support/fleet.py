@@ -35,7 +35,7 @@ class Host:
     """One host: its warm worker is started again when it ends with an error, as a supervisor would do."""
 
     def __init__(self, address: str, home: Path, config: Path, speed: float | None) -> None:
-        self.address, self.home, self._config = address, home, config
+        self.address, self.home, self.config = address, home, config
         home.mkdir(parents=True)
         self.environment = {
             "HOME": str(home),
@@ -53,7 +53,7 @@ class Host:
         """Start the warm worker."""
         with open(self.home / "warm.log", "ab") as log:
             self.worker = subprocess.Popen(
-                [sys.executable, "-m", "trainer", "warm", "--socket", SOCKET, "--config", str(self._config)],
+                [sys.executable, "-m", "trainer", "warm", "--socket", SOCKET, "--config", str(self.config)],
                 cwd=self.home,
                 env=self.environment,
                 stdout=log,

@@ -178,6 +178,21 @@ def test_a_price_that_rises_while_the_training_runs_moves_the_fleet_on(world: Wo
     assert report["flavors"]["c5.large"]["usd_per_hour"] == 0.85
 
 
+def test_all_nodes_of_a_run_get_the_settings_that_its_first_ones_got(world: World, controller: Start) -> None:
+    one = controller()
+    given: list[str] = []
+    configure = one.ansible._configure
+
+    def noting(hosts: list[str]) -> None:
+        given.append(Path(one.ansible.extra_vars["site.yml"]["centavo"]["training_config"]).read_text())
+        (one.root / "training.yml").write_text("model: { preset: big }\n")
+        configure(hosts)
+
+    one.ansible._configure = noting
+    one.optimizer.run()
+    assert len(given) > 1 and set(given) == {"model: { preset: tiny }\nbatch: { tokens: 600 }\n"}
+
+
 def test_a_lost_node_is_replaced_prepared_and_let_in(world: World, controller: Start) -> None:
     one = controller(
         decider=stay_and(

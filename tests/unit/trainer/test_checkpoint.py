@@ -59,6 +59,9 @@ def test_one_that_a_stop_made_is_gone_on_from_and_counts_for_nothing_else(storag
     latest = checkpoints.latest()
     assert latest is not None and (latest.step, latest.stopped) == (23, True)
     assert [found.step for found in checkpoints.newest(5, regular_only=True)] == [20, 10]
+    checkpoints.save(replace(checkpoint(15), stopped=True))
+    assert storage.get("checkpoints/step-000000015-stopped") is not None, "where all have gone back to it"
+    storage.delete("checkpoints/step-000000015-stopped")
     assert checkpoints.latest_before(24) == f"{storage.location}/checkpoints/step-000000023-stopped"
     checkpoints.save(checkpoint(30))
     assert storage.names() == ["checkpoints/step-000000020", "checkpoints/step-000000030"]

@@ -173,7 +173,7 @@ def test_a_lost_rank_zero_is_healed_within_ten_seconds_and_its_host_may_come_bac
     assert story.healed_after_s < 10.0
     sizes = [(change["from_size"], change["to_size"]) for change in story.scores["changes"]]
     assert sizes[3:5] == [(2, 1), (1, 2)]
-    assert story.scores["steps_lost"] <= 10
+    assert story.scores["steps_lost"] is not None and story.scores["steps_lost"] <= 10
 
 
 def test_a_stopped_launcher_ends_everything_and_the_next_one_goes_on(story: Story) -> None:
@@ -247,3 +247,14 @@ def test_a_node_prepared_for_another_training_takes_no_part_and_says_so(tmp_path
         assert len(json.loads((fleet.results / "scores.json").read_text())["parameters_sha256"]) == 2
         fact = stranger.fact()
         assert (fact["state"], "differs from that of the other nodes" in fact["reason"]) == ("failed", True)
+
+
+def test_a_worker_that_waits_begins_anew_when_its_settings_have_changed(tmp_path: Path) -> None:
+    with Fleet(tmp_path / "fleet", TRAINING, net=38) as fleet:
+        host = fleet.add(1)
+        wait_until(lambda: host.is_warm, LIMIT_S, "a warm worker")
+        worker = host.worker
+        assert worker is not None
+        host.config.write_text(host.config.read_text() + "\n")
+        assert worker.wait(LIMIT_S) == 1, "an error, for which its supervisor starts it again"
+        assert "the settings have changed" in (host.home / "warm.log").read_text()

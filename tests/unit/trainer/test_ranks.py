@@ -44,7 +44,7 @@ def end_ranks(
     directory: Path, speeds: list[float | None], options: list[list[str]], **sections: Any
 ) -> tuple[list[int], list[str]]:
     """``run_ranks`` with command-line options of each rank's own; how each ended, and what it said."""
-    directory.mkdir()
+    directory.mkdir(exist_ok=True)
     config = directory / "training.yml"
     places = {"storage": str(directory / "storage"), "cache": str(directory.parent / "cache")}
     config.write_text(yaml.safe_dump({**TRAINING, **places, **sections}))
@@ -121,8 +121,11 @@ def test_an_option_that_this_horovod_lacks_is_refused(tmp_path: Path) -> None:
 
 
 def test_ranks_with_other_settings_do_not_train_together(tmp_path: Path) -> None:
+    kept = tmp_path / "two" / "storage" / "checkpoints" / "step-000000200"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("of an earlier training")
     codes, outputs = end_ranks(tmp_path / "two", [None, None], [[], ["--set", "seed=7"]])
     assert codes == [1, 1]
     for output in outputs:
         assert "rank 1 cannot train with rank 0: its training.yml, corpus or version of Centavo differs" in output
-    assert not (tmp_path / "two" / "storage").exists()
+    assert kept.exists(), "nothing was trained in its place"

@@ -142,7 +142,7 @@ def test_lines_are_translated_whatever_ends_them(
 
     plain = answer("one two\n\nthree\n")
     assert len(plain.split("\n")) == 4 and plain.split("\n")[1] == ""
-    assert answer("one two\r\n \r\nthree") == plain
+    assert answer("\ufeffone two\r\n \r\nthree") == plain
 
 
 @pytest.mark.parametrize("option", [["--beam-size", "0"], ["--alpha", "-1"], ["--k", "-1"]])
