@@ -242,11 +242,13 @@ class LiveCluster:
 
     def configure(self, instances: Sequence[Instance], timeout_s: float) -> None:
         """Makes workers of these nodes, warm and ready to join."""
+        self._keep_training_config()
         self._play("site.yml", instances, limit=[i.instance_id for i in instances], timeout_s=timeout_s)
 
     def configure_all(self) -> Outcome:
         """Prepares the head and all running workers; changes nothing where all is so already."""
         timeout_s = self._environment.settings.controller.timeouts.configure_s
+        self._keep_training_config()
         return self._play("site.yml", self._running(), timeout_s=timeout_s)
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:
@@ -315,21 +317,24 @@ class LiveCluster:
             "cluster": self.outputs.cluster,
             "bucket": self.outputs.bucket,
             "run": self._journal.info().run,
-            "training_config": str(self._training_config()),
+            "training_config": str(self._training_config),
             "package": str(self._journal.directory / "trainer.zip"),
             "min_np": 1,
             "max_np": self._max_ranks(),
             "environment": self._environment.name,
         }
 
+    @property
     def _training_config(self) -> Path:
-        """The run's own copy of training.yml: nodes that join later get what the first ones got."""
-        kept = self._journal.directory / "training.yml"
-        if not kept.is_file():
-            unfinished = kept.with_suffix(".new")
-            shutil.copyfile(self._environment.path(self._environment.settings.training.config), unfinished)
-            unfinished.replace(kept)
-        return kept
+        """The run's own copy of training.yml."""
+        return self._journal.directory / "training.yml"
+
+    def _keep_training_config(self) -> None:
+        """Copies training.yml, once in a run: nodes that join later get what the first ones got."""
+        if not self._training_config.is_file():
+            part = self._training_config.with_suffix(".new")
+            shutil.copyfile(self._environment.path(self._environment.settings.training.config), part)
+            part.replace(self._training_config)
 
     def _max_ranks(self) -> int:
         """As many ranks as may ever train at once: two fleets, while a move has grown and not yet shrunk."""

@@ -21,7 +21,6 @@ from localcloud.machines import PENDING, RUNNING, TERMINATED, Machines
 from localcloud.purchase import Member, next_launch
 
 WAITING, IN_SERVICE, TERMINATING = "Pending", "InService", "Terminating"
-DELETING = "Delete in progress"
 PROTECTED = "Could not scale to desired capacity because all remaining instances are protected from scale in."
 
 log = logging.getLogger("localcloud.scaling")
@@ -42,6 +41,7 @@ class Scaling:
         self.retry_s = retry_s
         self.activities = Activities()
         self._not_before: dict[tuple[str, str], float] = {}
+        self._deleted: set[str] = set()
 
     def tick(self) -> None:
         """Bring every group one step nearer to what it shall be."""
@@ -83,7 +83,7 @@ class Scaling:
     def delete_group(self, name: str, force: bool) -> None:
         """DeleteAutoScalingGroup: its instances go with it if forced, else there must be none.
 
-        The group is there, "Delete in progress", until the last of them is terminated.
+        The group is there until the last of them is terminated.
         """
         group = self.backend.autoscaling_groups.get(name)
         if group is None:
@@ -95,14 +95,15 @@ class Scaling:
                 "still in the group."
             )
         group.min_size = group.desired_capacity = 0
-        setattr(group, "status", DELETING)  # noqa: B010 - moto's groups have none
+        self._deleted.add(name)
         for member in group.instance_states:
             if member.lifecycle_state != TERMINATING:
                 self._terminate(group, member, "was taken out of service as its group is deleted")
         self._delete_if_empty(group)
 
     def _delete_if_empty(self, group: FakeAutoScalingGroup) -> None:
-        if getattr(group, "status", None) == DELETING and not group.instance_states:
+        if group.name in self._deleted and not group.instance_states:
+            self._deleted.remove(group.name)
             del self.backend.autoscaling_groups[group.name]
 
     def _member(self, instance_id: str) -> tuple[FakeAutoScalingGroup, InstanceState]:

@@ -174,6 +174,7 @@ def _launch(options: argparse.Namespace) -> int:
 
 
 def _translate(options: argparse.Namespace) -> int:
+    from trainer.corpus.files import lines_of
     from trainer.model import load
     from trainer.settings import TranslateSettings
     from trainer.translate import translate
@@ -187,7 +188,7 @@ def _translate(options: argparse.Namespace) -> int:
             f"{options.model}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "
             "they are not of the same training"
         )
-    sentences = [line.removeprefix("\ufeff").strip() for line in sys.stdin]
+    sentences = lines_of(sys.stdin.buffer.read(), "standard input")
     for translation in translate(model, vocabulary, sentences, settings):
         print(translation)
     return 0

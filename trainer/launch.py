@@ -123,9 +123,7 @@ class Discovery(HostDiscovery):  # type: ignore[misc]
     def find_available_hosts_and_slots(self) -> dict[str, int]:
         """Called by Horovod once a second."""
         wanted = self.refresh()
-        usable = self._nodes.usable(wanted)
-        self._nodes.refuse_strangers(wanted)
-        usable = [host for host in self._nodes.usable(wanted) if host in usable]  # those that have been looked at
+        usable = self._nodes.of_one_training(wanted)
         if self._offered and not self._is_settled():
             usable = list(self._offered)
         elif self._offered and self._is_company_expected():
@@ -260,10 +258,9 @@ class Launcher:
             ready, refused = self._nodes.usable(wanted), self._nodes.in_phase(Phase.REFUSED)
             waited_s = time.monotonic() - began
             all_have_spoken = len(ready) + len(refused) >= len(wanted)
-            if len(ready) >= needed and (all_have_spoken or waited_s > self._options.start_patience_s):
-                self._nodes.refuse_strangers(wanted)
-                if self._nodes.usable(wanted) == ready:
-                    return None
+            is_time = len(ready) >= needed and (all_have_spoken or waited_s > self._options.start_patience_s)
+            if is_time and self._nodes.of_one_training(wanted) == ready:
+                return None
             if refused and len(wanted) - len(refused) < needed:
                 nodes = "no node takes part" if len(refused) == len(wanted) else f"fewer than {needed} nodes take part"
                 return "failed", f"{nodes}; {refused[0].address}: {refused[0].reason}"

@@ -18,10 +18,11 @@ from trainer import memory
 from trainer.adam import Adam, global_norm
 from trainer.allocation import give_back, reuse_memory
 from trainer.balance import Balancer
-from trainer.batches import Batch, Sample, collate, encode_pairs
+from trainer.batches import Batch, Encoded, collate, encode_pairs
 from trainer.brake import Brake
 from trainer.buckets import Buckets
 from trainer.checkpoint import Checkpoints, Origin
+from trainer.corpus.common import Pair
 from trainer.elastic import (
     MembershipChanged,
     World,
@@ -81,14 +82,16 @@ class Training:
         cache = Path(settings.cache).expanduser()
         texts = (text for pair in self.corpus.train for text in pair)
         self.vocabulary = Vocabulary.learn_or_load(texts, settings.vocabulary, cache)
-        encoded = encode_pairs(self.vocabulary, self.corpus.train, settings.batch.max_tokens)
-        if encoded.too_long:
-            log.warning("%d of %d pairs are longer than %d tokens and are left out",
-                        encoded.too_long, len(self.corpus.train), settings.batch.max_tokens)  # fmt: skip
+        encoded = self._encoded(self.corpus.train, "pairs")
         if not encoded.samples:
             raise TrainingFailedError(f"no training pair is within batch.max_tokens ({settings.batch.max_tokens})")
         self._feed = Feed(encoded, settings.batch, settings.seed, self.vocabulary.pad_id)
-        self._validation = self._encoded_validation()
+        self._validation = self._encoded(self.corpus.validation, "validation pairs").samples
+        if settings.stop.validate_every_steps and not self._validation:
+            raise TrainingFailedError(
+                f"stop.validate_every_steps is {settings.stop.validate_every_steps}, and no validation pair is within "
+                f"batch.max_tokens ({settings.batch.max_tokens})"
+            )
         self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
         self.model = build(settings.model, len(self.vocabulary))
         self._parameters: dict[str, Any] = dict(sorted(self.model.parameters().items()))
@@ -111,18 +114,14 @@ class Training:
         self._window = LogWindow()
         self.scalars = Scalars(settings.tensorboard)
 
-    def _encoded_validation(self) -> list[Sample]:
-        """Raises TrainingFailedError where there is nothing to validate by: patience would wait for ever."""
-        limit, every = self._settings.batch.max_tokens, self._settings.stop.validate_every_steps
-        encoded = encode_pairs(self.vocabulary, self.corpus.validation, limit)
+    def _encoded(self, pairs: list[Pair], what: str) -> Encoded:
+        """The pairs within batch.max_tokens; it is told how many are left out."""
+        limit = self._settings.batch.max_tokens
+        encoded = encode_pairs(self.vocabulary, pairs, limit)
         if encoded.too_long:
-            log.warning("%d of %d validation pairs are longer than %d tokens and are left out",
-                        encoded.too_long, len(self.corpus.validation), limit)  # fmt: skip
-        if every and not encoded.samples:
-            raise TrainingFailedError(
-                f"stop.validate_every_steps is {every}, and no validation pair is within batch.max_tokens ({limit})"
-            )
-        return encoded.samples
+            log.warning("%d of %d %s are longer than %d tokens and are left out",
+                        encoded.too_long, len(pairs), what, limit)  # fmt: skip
+        return encoded
 
     @property
     def checkpoints(self) -> Checkpoints:

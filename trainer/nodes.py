@@ -201,15 +201,16 @@ class Nodes:
         """Those of ``wanted`` that Horovod may count on."""
         return [address for address in wanted if (node := self.get(address)) is not None and node.is_usable]
 
-    def refuse_strangers(self, wanted: Iterable[str]) -> None:
-        """Refuse the ready ones of ``wanted`` that are of another training than those that train, or, before any does,
-        than most."""
-        ready = [node for address in wanted if (node := self.get(address)) is not None and node.phase is Phase.READY]
+    def of_one_training(self, wanted: Iterable[str]) -> list[str]:
+        """``usable`` without strangers: nodes of another training than those that train, or, before any does, than
+        most. Those are refused."""
+        usable = [node for address in self.usable(wanted) if (node := self.get(address)) is not None]
         training = self.in_phase(Phase.ACTIVE, Phase.LEAVING)
-        counted = Counter(node.identity for node in training or ready)
-        for node in ready:
-            if node.identity != counted.most_common(1)[0][0]:
-                node.refuse(STRANGER)
+        common = Counter(node.identity for node in training or usable).most_common(1)
+        strangers = [node for node in usable if node.phase is Phase.READY and node.identity != common[0][0]]
+        for node in strangers:
+            node.refuse(STRANGER)
+        return [node.address for node in usable if node not in strangers]
 
     def in_phase(self, *phases: Phase) -> list[Node]:
         """The nodes in one of these phases."""

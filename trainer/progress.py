@@ -60,7 +60,7 @@ class Progress:
     @property
     def is_validated(self) -> bool:
         """Whether the validation loss of this step is in the log."""
-        return any(line["step"] == self.step and "validation_loss" in line for line in self.log[-2:])
+        return any(line["step"] == self.step and "validation_loss" in line for line in self.log[-1:])
 
     def resume(self, was_stopped: bool, patience: int | None) -> None:
         """Take up a checkpoint, one that ``was_stopped`` made or any; an early stop holds as ``patience`` now says."""

@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from trainer.brake import emulated_speed
 from trainer.elastic import LauncherLostError, RemovedFromJobError, World, WorldLostError, has_nccl
@@ -92,10 +92,8 @@ class Rank:
         wanted = self.settings.horovod.environment(world.is_elastic)
         os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
         try:
-            training.run(world)
-            scores = finish(training, world, self.settings)
+            scores = self._finished(training, world)
         except RemovedFromJobError:
-            training.checkpoints.finish()
             return self._leave(training)
         except TrainingStopped as error:
             world.leave()
@@ -104,13 +102,11 @@ class Rank:
             return 0
         except (TrainingFailedError, ForeignRankError, WorldLostError, LauncherLostError) as error:
             self._fail(str(error))
-            training.checkpoints.finish()
             link.send("failed", reason=str(error))
             return EXIT_FAILED
         except Exception as error:
             log.exception("the training failed")
             self._fail(f"{type(error).__name__}: {error}")
-            training.checkpoints.finish()
             link.send("failed", reason=f"{type(error).__name__}: {error}")
             return EXIT_FAILED
         self.facts.announce(State.FINISHED)
@@ -120,6 +116,14 @@ class Rank:
         link.send("finished", rank=world.rank)
         world.leave()
         return 0
+
+    def _finished(self, training: Training, world: World) -> dict[str, Any]:
+        """The scores. However it ends, the checkpoints that were handed over are written then."""
+        try:
+            training.run(world)
+            return finish(training, world, self.settings)
+        finally:
+            training.checkpoints.finish()
 
     def _leave(self, training: Training) -> int:
         step = training.state.progress.step

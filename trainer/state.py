@@ -28,7 +28,7 @@ class Hello:
     last_size: int | None
     speed_tokens_per_s: float | None
     largest_share: float | None
-    identity: str = ""
+    identity: str
 
 
 class ForeignRankError(RuntimeError):

@@ -175,9 +175,9 @@ class RunView:
 
     @property
     def still_saved_usd(self) -> float | None:
-        """What the remaining work would cost more on the first fleet than on this one, head included."""
+        """What the rest would cost more on the first fleet than on this one, head included; None in a move."""
         seen, remaining_s = self.trained, self.remaining_s
-        if self.first_running_usd_per_million is None or seen is None or remaining_s is None:
+        if self.first_running_usd_per_million is None or seen is None or remaining_s is None or self.is_moving:
             return None
         cost = seen.usd_per_million_tokens(seen.usd_per_hour)
         if cost is None or seen.tokens_per_s is None:
@@ -315,7 +315,7 @@ def _money(view: RunView) -> RenderableType:
         saved = f"{'saved' if view.saved_usd >= 0 else 'lost'} {_usd(abs(view.saved_usd))}"
         if view.status == "running":
             saved += " so far"
-            still = None if view.is_moving else view.still_saved_usd
+            still = view.still_saved_usd
             if still is not None:
                 saved += f", {'saves' if still >= 0 else 'loses'} {_usd(abs(still))} on the rest"
         lines.append(f"against the first fleet: {saved}")

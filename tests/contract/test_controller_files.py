@@ -67,7 +67,7 @@ REPORT = table(
                 "tokens": COUNT,
                 "final_loss": NUMBER,
                 "bleu": NUMBER,
-                "steps_lost": MAYBE,
+                "steps_lost": {**COUNT, "type": ["integer", "null"]},
                 "restarts": COUNT,
             }
         ),

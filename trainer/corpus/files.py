@@ -10,21 +10,26 @@ from trainer.corpus.common import Corpus, CorpusError, CorpusSettings, Pair
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file (gzip when its name ends in .gz), without byte order mark, line ends and outer blanks.
-
-    Raises CorpusError naming the file, and the line (from 1) where it is not UTF-8.
-    """
+    """The lines of a UTF-8 file (gzip when its name ends in .gz), as ``lines_of`` cuts them. Raises CorpusError."""
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError) as error:
         raise CorpusError(f"cannot read {path}: {error}") from error
+    return lines_of(content, str(path))
+
+
+def lines_of(content: bytes, name: str) -> list[str]:
+    """The lines of UTF-8 text, without byte order mark, line ends and outer blanks.
+
+    Raises CorpusError naming the file, and the line (from 1) where it is not UTF-8.
+    """
     lines = []
     for number, line in enumerate(content.split(b"\n"), start=1):
         try:
             lines.append(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
         except UnicodeDecodeError as error:
             raise CorpusError(
-                f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})"
+                f"{name}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})"
             ) from error
     if lines and not lines[-1]:
         lines.pop()

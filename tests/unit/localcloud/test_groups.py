@@ -196,6 +196,7 @@ def test_a_group_with_instances_is_deleted_only_by_force(cloud: LocalCloud) -> N
     with pytest.raises(ClientError, match="ResourceInUse"):
         cloud.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=group)
     cloud.delete_group(group)
+    assert cloud.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[group])["AutoScalingGroups"] == []
 
 
 def test_a_suspended_group_launches_nothing(cloud: LocalCloud) -> None:

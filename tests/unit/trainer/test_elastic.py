@@ -100,7 +100,7 @@ def test_a_lost_rank_is_told_from_other_errors() -> None:
 
 
 def hello(has_state: bool, step: int) -> Hello:
-    return Hello(has_state, step, 0, None, None, None)
+    return Hello(has_state, step, 0, None, None, None, "the same")
 
 
 def test_a_new_rank_is_never_the_source_of_the_state() -> None:

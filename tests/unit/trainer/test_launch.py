@@ -40,8 +40,8 @@ class FakeNodes:
     def usable(self, wanted: list[str]) -> list[str]:
         return [one for one in wanted if self.nodes[one].phase in (Phase.READY, Phase.ACTIVE)]
 
-    def refuse_strangers(self, wanted: list[str]) -> None:
-        """None of these is one."""
+    def of_one_training(self, wanted: list[str]) -> list[str]:
+        return self.usable(wanted)  # none of these is a stranger
 
     def in_phase(self, *phases: Phase) -> list[FakeNode]:
         return [node for node in self.nodes.values() if node.phase in phases]

@@ -74,6 +74,14 @@ def run_until(settings: Settings, step: int, resume: bool = False) -> None:
     assert one.state.progress.step == step
 
 
+def trained(settings: Settings, resume: bool = False) -> Training:
+    """Train to the last step, and wait until the checkpoints are written."""
+    one = training(settings, resume=resume)
+    one.run(World({}))
+    one.checkpoints.finish()
+    return one
+
+
 def finished(settings: Settings, resume: bool = False) -> tuple[Training, dict[str, Any]]:
     """Train to the end; the training and its scores."""
     one = training(settings, resume=resume)
@@ -120,9 +128,7 @@ def test_a_stop_changes_neither_validations_nor_the_average_of_checkpoints(
 
 def test_after_an_end_without_a_checkpoint_nobody_says_how_many_steps_were_lost(tmp_path: Path) -> None:
     settings = small(tmp_path, stop={"steps": 6})
-    begun = training(settings)
-    begun.run(World({}))  # and ends, two steps after its checkpoint, without a word
-    begun.checkpoints.finish()
+    trained(settings)  # and ends, two steps after its checkpoint, without a word
     _, scores = finished(settings, resume=True)
     assert (scores["restarts"], scores["steps_lost"]) == (1, None)
 
@@ -131,9 +137,7 @@ def test_a_training_begun_anew_takes_nothing_of_the_one_before_it(tmp_path: Path
     average = {"every_steps": 4, "average": 3}
     clean, _ = finished(small(tmp_path / "clean", stop={"steps": 6}, checkpoint=average))
     old = {"every_steps": 1}
-    before = training(small(tmp_path / "used", stop={"steps": 9}, checkpoint=old, optimizer={"learning_rate": 0.01}))
-    before.run(World({}))
-    before.checkpoints.finish()
+    trained(small(tmp_path / "used", stop={"steps": 9}, checkpoint=old, optimizer={"learning_rate": 0.01}))
     anew, _ = finished(small(tmp_path / "used", stop={"steps": 6}, checkpoint=average))
     assert [kept.step for kept in anew.checkpoints.newest(9)] == [6, 4]
     assert anew.state.digest() == clean.state.digest()
@@ -159,9 +163,7 @@ def test_text_in_another_order_is_another_corpus(tmp_path: Path) -> None:
 def test_an_early_stop_holds_as_patience_now_says(tmp_path: Path) -> None:
     stop = {"steps": 12, "validate_every_steps": 2, "patience": 1}
     sections = {"optimizer": {"learning_rate": 1e-12}, "checkpoint": {"every_steps": 2}}
-    first = training(small(tmp_path, stop=stop, **sections))
-    first.run(World({}))
-    first.checkpoints.finish()
+    first = trained(small(tmp_path, stop=stop, **sections))
     assert first.state.progress.step < 12
     again = training(small(tmp_path, stop=stop, **sections), resume=True)
     again.run(World({}))
@@ -241,9 +243,7 @@ def test_without_resume_a_training_begins_at_the_beginning(tmp_path: Path) -> No
 
 def test_a_loss_that_is_no_number_stops_it_and_the_last_good_checkpoint_can_be_gone_on_from(tmp_path: Path) -> None:
     every = {"every_steps": 1}
-    begun = training(small(tmp_path, stop={"steps": 3}, checkpoint=every))
-    begun.run(World({}))
-    begun.checkpoints.finish()
+    trained(small(tmp_path, stop={"steps": 3}, checkpoint=every))
     wild = small(tmp_path, optimizer={"learning_rate": 1e30, "warmup_steps": 0}, checkpoint=every)
     expected = r"the loss became (nan|inf) at step 5: .*learning_rate.*step-000000003"
     with pytest.raises(TrainingFailedError, match=expected):
@@ -255,9 +255,7 @@ def test_a_loss_that_is_no_number_stops_it_and_the_last_good_checkpoint_can_be_g
 
 
 def test_checkpoints_of_another_training_are_neither_gone_on_from_nor_replaced(tmp_path: Path) -> None:
-    begun = training(small(tmp_path, stop={"steps": 8}))
-    begun.run(World({}))
-    begun.checkpoints.finish()
+    trained(small(tmp_path, stop={"steps": 8}))
     with pytest.raises(TrainingFailedError, match=r"none of the checkpoints in .* can be used"):
         training(small(tmp_path, seed=2), resume=True).run(World({}))
     kept = sorted(path.name for path in (tmp_path / "storage" / "checkpoints").iterdir())

@@ -136,7 +136,7 @@ def test_lines_are_translated_whatever_ends_them(
     asked = argparse.Namespace(model=tmp_path, beam_size=2, alpha=None, k=None)
 
     def answer(text: str) -> str:
-        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         assert cli._translate(asked) == 0
         return capsys.readouterr().out
 
