@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
@@ -37,25 +37,37 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """Samples as ids; ``lengths`` (source, target) are those of the ids; ``too_long`` counts the pairs left out."""
+    """Samples as ids, and the ``pairs`` of sentences they were; ``lengths`` (source, target) are those of the ids.
+
+    ``too_long`` counts the pairs left out.
+    """
 
     samples: list[Sample]
+    pairs: list[tuple[str, str]]
     lengths: list[Lengths]
     too_long: int
+
+    def with_samples(self, samples: Iterable[Sample]) -> Encoded:
+        """The same pairs as other ids."""
+        made = list(samples)
+        return Encoded(made, self.pairs, _lengths(made), self.too_long)
 
 
 def encode_pairs(vocabulary: Encoder, pairs: Sequence[tuple[str, str]], max_tokens: int) -> Encoded:
     """Encode sentence pairs; pairs with more than ``max_tokens`` ids on a side are counted and left out."""
-    encoded = [
-        (
-            [*vocabulary.encode(source), vocabulary.eos_id],
-            [vocabulary.bos_id, *vocabulary.encode(target), vocabulary.eos_id],
-        )
-        for source, target in pairs
-    ]
-    samples = [sample for sample in encoded if max(map(len, sample)) <= max_tokens]
-    lengths = [(len(source), len(target)) for source, target in samples]
-    return Encoded(samples, lengths, len(encoded) - len(samples))
+    encoded = ((pair, framed(vocabulary, *map(vocabulary.encode, pair))) for pair in pairs)
+    kept = [(pair, sample) for pair, sample in encoded if max(map(len, sample)) <= max_tokens]
+    samples = [sample for _, sample in kept]
+    return Encoded(samples, [pair for pair, _ in kept], _lengths(samples), len(pairs) - len(kept))
+
+
+def framed(vocabulary: Encoder, source: Sequence[int], target: Sequence[int]) -> Sample:
+    """A sample of the piece ids of a sentence pair."""
+    return [*source, vocabulary.eos_id], [vocabulary.bos_id, *target, vocabulary.eos_id]
+
+
+def _lengths(samples: Sequence[Sample]) -> list[Lengths]:
+    return [(len(source), len(target)) for source, target in samples]
 
 
 def _round_up(number: int, multiple: int) -> int:
@@ -66,7 +78,8 @@ class EpochPlan:
     """The global batches of one epoch: each sample in exactly one batch, sentences of like length together.
 
     ``batch_tokens`` bounds a batch's tokens on either side, padding included; a longer sentence is a batch by itself.
-    Within one length the samples are shuffled, and so are the batches.
+    Within one length the samples are shuffled, and so are the batches. Where ``count`` is given, there are that many
+    batches, and ``batch_tokens`` is raised as far as that takes. Raises ValueError where the samples cannot make them.
     """
 
     def __init__(
@@ -77,6 +90,7 @@ class EpochPlan:
         epoch: int,
         multiple: int = 8,
         max_sentences: int | None = None,
+        count: int | None = None,
     ) -> None:
         if not lengths:
             raise ValueError("there is no sample to make batches of")
@@ -86,16 +100,39 @@ class EpochPlan:
         padded = [_round_up(max(pair), multiple) for pair in lengths]
         order = rng.permutation(len(lengths))
         order = order[np.argsort(np.take(padded, order), kind="stable")]
-        batches: list[list[int]] = [[]]
-        for index in map(int, order):
-            sentences = len(batches[-1]) + 1
-            if batches[-1] and (sentences * padded[index] > batch_tokens or sentences > (max_sentences or sentences)):
-                batches.append([])
-            batches[-1].append(index)
+        self.batch_tokens = batch_tokens
+        batches = _filled(order, padded, batch_tokens, max_sentences)
+        if count is not None:
+            if not -(-len(order) // (max_sentences or len(order))) <= count <= len(order):
+                raise ValueError(f"{len(order)} samples cannot be {count} batches")
+            while len(batches) > count:
+                self.batch_tokens += _round_up(self.batch_tokens, 128) // 128
+                batches = _filled(order, padded, self.batch_tokens, max_sentences)
+            _halve_largest(batches, count)
         self.batches = [batches[position] for position in rng.permutation(len(batches))]
 
     def __len__(self) -> int:
         return len(self.batches)
+
+
+def _filled(
+    order: Iterable[int], padded: Sequence[int], batch_tokens: int, max_sentences: int | None
+) -> list[list[int]]:
+    batches: list[list[int]] = [[]]
+    for index in map(int, order):
+        sentences = len(batches[-1]) + 1
+        if batches[-1] and (sentences * padded[index] > batch_tokens or sentences > (max_sentences or sentences)):
+            batches.append([])
+        batches[-1].append(index)
+    return batches
+
+
+def _halve_largest(batches: list[list[int]], count: int) -> None:
+    while len(batches) < count:
+        largest = max(batches, key=len)
+        middle = len(largest) // 2
+        batches.append(largest[middle:])
+        del largest[middle:]
 
 
 def split(indices: Sequence[int], lengths: Sequence[Lengths], shares: Sequence[float]) -> list[list[int]]:

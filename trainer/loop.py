@@ -38,6 +38,7 @@ from trainer.identity import identity
 from trainer.link import Link
 from trainer.model import build
 from trainer.orders import Orders
+from trainer.resample import Resampler
 from trainer.scalars import Scalars
 from trainer.schedule import learning_rate
 from trainer.settings import Settings, fingerprint
@@ -85,14 +86,14 @@ class Training:
         encoded = self._encoded(self.corpus.train, "pairs")
         if not encoded.samples:
             raise TrainingFailedError(f"no training pair is within batch.max_tokens ({settings.batch.max_tokens})")
-        self._feed = Feed(encoded, settings.batch, settings.seed, self.vocabulary.pad_id)
+        self._feed = Feed(encoded, settings.batch, settings.seed, self.vocabulary.pad_id, self._resampler())
         self._validation = self._encoded(self.corpus.validation, "validation pairs").samples
         if settings.stop.validate_every_steps and not self._validation:
             raise TrainingFailedError(
                 f"stop.validate_every_steps is {settings.stop.validate_every_steps}, and no validation pair is within "
                 f"batch.max_tokens ({settings.batch.max_tokens})"
             )
-        self._share_limit = self._check_memory(max(map(max, encoded.lengths)))
+        self._share_limit = self._check_memory(self._feed.longest, self._feed.batch_tokens)
         self.model = build(settings.model, len(self.vocabulary))
         self._parameters: dict[str, Any] = dict(sorted(self.model.parameters().items()))
         optimizer = settings.optimizer
@@ -122,6 +123,10 @@ class Training:
             log.warning("%d of %d %s are longer than %d tokens and are left out",
                         encoded.too_long, len(pairs), what, limit)  # fmt: skip
         return encoded
+
+    def _resampler(self) -> Resampler | None:
+        dropout, limit = self._settings.vocabulary.dropout, self._settings.batch.max_tokens
+        return Resampler(self.vocabulary, dropout, self._settings.seed, limit) if dropout else None
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -451,13 +456,12 @@ class Training:
             if memory.is_scarce(resident, memory.available_bytes(resident)):
                 give_back()
 
-    def _check_memory(self, longest: int) -> float | None:
+    def _check_memory(self, longest: int, tokens: int) -> float | None:
         """The largest share of the global batch that fits. Raises NodeTooSmallError when not even a sentence does."""
         model, accumulates = self._settings.model, self._settings.batch.accumulate > 1
         sizes = model.architecture()
         requirement = memory.estimate(sizes, len(self.vocabulary), longest, model.precision, accumulates)
         available = memory.available_bytes(memory.resident_bytes())
-        tokens = self._settings.batch.tokens
         reason = memory.shortage(requirement.total(min(tokens, 4 * longest)), available)
         if reason is not None:
             raise NodeTooSmallError(reason)

@@ -10,7 +10,8 @@ import hashlib
 import io
 import os
 import tempfile
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,15 +36,29 @@ LEARNING = {
 }
 
 
+_sampling = threading.Lock()
+
+
 class VocabularyError(ValueError):
     """A vocabulary that cannot be learned or read; says why."""
 
 
 @dataclass(frozen=True)
 class VocabularySettings:
-    """``size``: number of pieces, the 4 special and 256 byte pieces included, and at most that many."""
+    """``size``: number of pieces, the 4 special and 256 byte pieces included, and at most that many.
+
+    ``dropout``: BPE-dropout (Provilkov et al. 2020, https://aclanthology.org/2020.acl-main.170), the share of merges,
+    from 0 to below 1, that is left out whenever a training sentence is read: every epoch sees its words in other
+    pieces. It helps where text is scarce. An epoch has as many batches as without it, and so they are larger (on
+    Multi30k at 0.05 by a fifth, at 0.1 by two fifths). Validation and translation have whole pieces.
+    """
 
     size: int = 800
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be from 0 to below 1, not {self.dropout}")
 
 
 class Vocabulary:
@@ -78,7 +93,7 @@ class Vocabulary:
         Ranks on one machine may all call this at once: each writes a file of its own and renames it over the same name.
         """
         sentences = list(texts)
-        path = cache_dir / f"vocabulary-{_digest_of(sentences, settings)}"
+        path = cache_dir / f"vocabulary-{_digest_of(sentences, settings.size)}"
         if path.is_file():
             return cls._read(path)
         learned = cls.learn(sentences, settings)
@@ -106,6 +121,16 @@ class Vocabulary:
         """Piece ids of a sentence, without begin and end."""
         return [int(piece) for piece in self._pieces.EncodeAsIds(sentence)]
 
+    def sample(self, sentences: Sequence[str], dropout: float, seed: int) -> list[list[int]]:
+        """Piece ids of sentences, each merge left out with probability ``dropout``: the same for the same ``seed``.
+
+        SentencePiece seeds its random numbers when a thread first asks for one, and a list is encoded in a new thread.
+        """
+        with _sampling:
+            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))
+            sampled = self._pieces.Encode(list(sentences), enable_sampling=True, alpha=dropout, num_threads=1)
+        return [[int(piece) for piece in ids] for ids in sampled]
+
     def decode(self, ids: Iterable[int]) -> str:
         """The sentence of piece ids; pad, begin and end are left out."""
         return str(self._pieces.DecodeIds([int(piece) for piece in ids]))
@@ -126,8 +151,8 @@ class Vocabulary:
         os.replace(file.name, path)
 
 
-def _digest_of(sentences: Iterable[str], settings: VocabularySettings) -> str:
-    digest = hashlib.sha256(f"{sentencepiece.__version__} {settings!r} {LEARNING}".encode())
+def _digest_of(sentences: Iterable[str], size: int) -> str:
+    digest = hashlib.sha256(f"{sentencepiece.__version__} {size} {LEARNING}".encode())
     for sentence in sentences:
         digest.update(sentence.encode())
         digest.update(b"\n")

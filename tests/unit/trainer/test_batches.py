@@ -57,6 +57,35 @@ def test_every_epoch_has_the_same_number_of_batches() -> None:
     assert len({len(EpochPlan(lengths, 400, 1, epoch)) for epoch in range(5)}) == 1
 
 
+@SLOW_MACHINE
+@given(LENGTHS, st.integers(1, 500), st.integers(0, 5), st.data())
+def test_an_epoch_can_have_a_number_of_batches(
+    lengths: list[tuple[int, int]], batch_tokens: int, epoch: int, data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(1, len(lengths)))
+    plan = EpochPlan(lengths, batch_tokens, 1, epoch, count=count)
+    assert len(plan) == count
+    assert sorted(index for batch in plan.batches for index in batch) == list(range(len(lengths)))
+    for batch in plan.batches:
+        longest = max(-(-max(lengths[index]) // 8) * 8 for index in batch)
+        assert len(batch) == 1 or len(batch) * longest <= plan.batch_tokens
+
+
+def test_a_number_of_batches_raises_the_tokens_no_more_than_it_takes() -> None:
+    lengths = some_lengths(2_000)
+    count = len(EpochPlan(lengths, 1_000, 1, 0))
+    assert EpochPlan(lengths, 1_000, 1, 1, count=count).batch_tokens == 1_000
+    longer = [(source * 2, target * 2) for source, target in lengths]
+    assert 1_800 < EpochPlan(longer, 1_000, 1, 0, count=count).batch_tokens < 2_100
+
+
+def test_a_number_of_batches_that_the_samples_cannot_make_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 samples cannot be 4 batches"):
+        EpochPlan([(1, 2)] * 3, 100, 1, 0, count=4)
+    with pytest.raises(ValueError, match="3 samples cannot be 1 batches"):
+        EpochPlan([(1, 2)] * 3, 100, 1, 0, max_sentences=2, count=1)
+
+
 def test_sentences_of_like_length_are_together() -> None:
     lengths = some_lengths(2_000)
     padded = filled = 0

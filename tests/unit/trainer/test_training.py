@@ -94,11 +94,16 @@ def validated_at(one: Training) -> list[int]:
     return [line["step"] for line in one.state.progress.log if "validation_loss" in line]
 
 
-def test_an_interrupted_and_resumed_run_ends_bitwise_equal_to_an_uninterrupted_one(tmp_path: Path) -> None:
-    whole = training(small(tmp_path / "whole"))
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_an_interrupted_and_resumed_run_ends_bitwise_equal_to_an_uninterrupted_one(
+    tmp_path: Path, dropout: float
+) -> None:
+    sections = {"vocabulary": {"size": 400, "dropout": dropout}, "corpus": {**CORPUS, "pairs": 100}}
+    whole = training(small(tmp_path / "whole", **sections))
     whole.run(World({}))
+    assert whole.state.progress.cursor > whole._feed.batches_per_epoch
 
-    torn = small(tmp_path / "torn")
+    torn = small(tmp_path / "torn", **sections)
     run_until(torn, 7)
     second = training(torn, resume=True)
     second.warm_up()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,27 @@ def test_text_never_seen_comes_back_too(learned: Vocabulary) -> None:
     strange = "ﬁve ½ 漢字 ² A\u0301 😀"
     assert learned.decode(learned.encode(strange)) == strange
     assert learned.unk_id not in learned.encode(strange)
+
+
+def test_merges_are_left_out_as_the_seed_says(learned: Vocabulary, texts: list[str]) -> None:
+    some = texts[:50]
+    sampled = learned.sample(some, 0.1, seed=7)
+    learned.sample(some, 0.5, seed=8)
+    assert learned.sample(some, 0.1, seed=7) == sampled
+    assert learned.sample(some, 0.1, seed=8) != sampled
+    assert [learned.decode(ids) for ids in sampled] == some
+    assert learned.sample(some, 0.0, seed=7) == [learned.encode(text) for text in some]
+
+
+def test_the_more_merges_are_left_out_the_more_pieces_there_are(learned: Vocabulary, texts: list[str]) -> None:
+    counts = [sum(map(len, learned.sample(texts[:200], dropout, seed=1))) for dropout in (0.0, 0.05, 0.2, 0.8)]
+    assert counts == sorted(set(counts))
+
+
+@pytest.mark.parametrize("dropout", [-0.1, 1.0])
+def test_a_dropout_that_is_no_share_is_refused(dropout: float) -> None:
+    with pytest.raises(ValueError, match="dropout must be from 0 to below 1"):
+        VocabularySettings(dropout=dropout)
 
 
 def test_special_ids_are_the_first_four_and_leave_no_trace(learned: Vocabulary) -> None:
@@ -64,6 +86,7 @@ def test_it_is_learned_once_for_the_same_text_and_size(
     first = Vocabulary.learn_or_load(texts, SIZE, tmp_path)
     monkeypatch.setattr(Vocabulary, "learn", lambda *_: pytest.fail("learned again"))
     assert Vocabulary.learn_or_load(iter(texts), SIZE, tmp_path).digest == first.digest
+    assert Vocabulary.learn_or_load(texts, replace(SIZE, dropout=0.1), tmp_path).digest == first.digest
 
 
 def test_other_text_or_size_is_learned_anew(texts: list[str], tmp_path: Path) -> None:
