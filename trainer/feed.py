@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,6 +41,7 @@ class Feed:
         self._resampler = resampler
         whole = Epoch(0, encoded, self._planned(0, encoded))
         self.batches_per_epoch = len(whole.plan)
+        self._made = functools.lru_cache(maxsize=2)(self._make)
         self._epoch = whole if resampler is None else self._made(0)
         self._rank, self._shares = 0, [1.0]
         self._prefetcher: Prefetcher[Parts] | None = None
@@ -93,7 +95,7 @@ class Feed:
             return None
         return collate([self.sample(index) for index in mine], self._pad_id, self._settings.length_multiple)
 
-    def _made(self, number: int) -> Epoch:
+    def _make(self, number: int) -> Epoch:
         if self._resampler is None:
             return Epoch(number, self._encoded, self._planned(number, self._encoded))
         encoded = self._resampler.epoch(self._encoded, number)

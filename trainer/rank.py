@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from trainer.brake import emulated_speed
 from trainer.elastic import LauncherLostError, RemovedFromJobError, World, WorldLostError, has_nccl
@@ -92,8 +92,10 @@ class Rank:
         wanted = self.settings.horovod.environment(world.is_elastic)
         os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
         try:
-            scores = self._finished(training, world)
+            training.run(world)
+            scores = finish(training, world, self.settings)
         except RemovedFromJobError:
+            training.checkpoints.finish()
             return self._leave(training)
         except TrainingStopped as error:
             world.leave()
@@ -101,14 +103,10 @@ class Rank:
             link.send("stopped", reason=str(error))
             return 0
         except (TrainingFailedError, ForeignRankError, WorldLostError, LauncherLostError) as error:
-            self._fail(str(error))
-            link.send("failed", reason=str(error))
-            return EXIT_FAILED
+            return self._end_failed(training, link, str(error))
         except Exception as error:
             log.exception("the training failed")
-            self._fail(f"{type(error).__name__}: {error}")
-            link.send("failed", reason=f"{type(error).__name__}: {error}")
-            return EXIT_FAILED
+            return self._end_failed(training, link, f"{type(error).__name__}: {error}")
         self.facts.announce(State.FINISHED)
         if world.rank == 0:
             shown = ("steps", "tokens", "bleu", "signature", "exact_match", "replicas_identical")
@@ -117,13 +115,11 @@ class Rank:
         world.leave()
         return 0
 
-    def _finished(self, training: Training, world: World) -> dict[str, Any]:
-        """The scores. However it ends, the checkpoints that were handed over are written then."""
-        try:
-            training.run(world)
-            return finish(training, world, self.settings)
-        finally:
-            training.checkpoints.finish()
+    def _end_failed(self, training: Training, link: Link, reason: str) -> int:
+        self._fail(reason)
+        training.checkpoints.finish()
+        link.send("failed", reason=reason)
+        return EXIT_FAILED
 
     def _leave(self, training: Training) -> int:
         step = training.state.progress.step

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from trainer.batches import Encoded, framed
 from trainer.vocabulary import Vocabulary
 
@@ -24,8 +22,8 @@ class Resampler:
 
     def epoch(self, whole: Encoded, epoch: int) -> Encoded:
         """The samples of ``whole``, in their order, as ``epoch`` (from 0) reads them."""
-        seed = int(np.random.SeedSequence([self.seed % 2**32, epoch]).generate_state(1)[0])
-        ids = self.vocabulary.sample([text for pair in whole.pairs for text in pair], self.dropout, seed)
+        texts = [text for pair in whole.pairs for text in pair]
+        ids = self.vocabulary.sample(texts, self.dropout, (self.seed % 2**32, epoch))
         sampled = (framed(self.vocabulary, *pair) for pair in zip(ids[::2], ids[1::2], strict=True))
         return whole.with_samples(
             new if max(map(len, new)) <= self.max_tokens else old

@@ -33,11 +33,12 @@ def _require(condition: bool, message: str) -> None:
 class BatchSettings:
     """The global batch: what all ranks together compute in one step, whatever their number.
 
-    ``tokens`` bounds its tokens on either side, padding included, and ``max_sentences`` its sentences. ``max_tokens``
-    is the longest sentence in ids; longer ones are counted and left out. ``accumulate`` global batches make one update.
-    ``prefetch`` batches are made ahead, in a thread. Sentences whose lengths round up to the same multiple of
-    ``length_multiple`` come together, in arrays of such lengths: 1 pads least, more mixes more. On Multi30k 8, 4, 2 and
-    1 pad 25, 17, 12 and 8%, and 2 takes 15% less processor time per token than 8.
+    ``tokens`` bounds its tokens on either side, padding included (``vocabulary.dropout`` makes more of them), and
+    ``max_sentences`` its sentences. ``max_tokens`` is the longest sentence in ids; longer ones are counted and left
+    out. ``accumulate`` global batches make one update. ``prefetch`` batches are made ahead, in a thread. Sentences
+    whose lengths round up to the same multiple of ``length_multiple`` come together, in arrays of such lengths: 1 pads
+    least, more mixes more. On Multi30k 8, 4, 2 and 1 pad 25, 17, 12 and 8%, and 2 takes 15% less processor time per
+    token than 8.
     """
 
     tokens: int = 4096

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
 
 FILE_NAME = "vocabulary"
@@ -36,6 +37,7 @@ LEARNING = {
 }
 
 
+AT_ONCE = 256
 _sampling = threading.Lock()
 
 
@@ -121,15 +123,20 @@ class Vocabulary:
         """Piece ids of a sentence, without begin and end."""
         return [int(piece) for piece in self._pieces.EncodeAsIds(sentence)]
 
-    def sample(self, sentences: Sequence[str], dropout: float, seed: int) -> list[list[int]]:
+    def sample(self, sentences: Sequence[str], dropout: float, seed: Sequence[int]) -> list[list[int]]:
         """Piece ids of sentences, each merge left out with probability ``dropout``: the same for the same ``seed``.
 
-        SentencePiece seeds its random numbers when a thread first asks for one, and a list is encoded in a new thread.
+        SentencePiece seeds its random numbers when a thread first asks for one, and each list is encoded in a new
+        thread. No other Python code runs meanwhile, and so the lists are short.
         """
-        with _sampling:
-            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))
-            sampled = self._pieces.Encode(list(sentences), enable_sampling=True, alpha=dropout, num_threads=1)
-        return [[int(piece) for piece in ids] for ids in sampled]
+        parts = [sentences[start : start + AT_ONCE] for start in range(0, len(sentences), AT_ONCE)]
+        seeds = np.random.SeedSequence(seed).generate_state(len(parts)) % (2**32 - 1)
+        sampled: list[list[int]] = []
+        for part, part_seed in zip(parts, seeds, strict=True):
+            with _sampling:
+                sentencepiece.set_random_generator_seed(int(part_seed))
+                sampled += self._pieces.Encode(part, enable_sampling=True, alpha=dropout, num_threads=1)
+        return sampled
 
     def decode(self, ids: Iterable[int]) -> str:
         """The sentence of piece ids; pad, begin and end are left out."""

@@ -1,7 +1,8 @@
 """The warm worker: a process on each node that has imported, built and computed already, and waits to become a rank.
 
 Horovod starts a rank over SSH at the moment when all others stand still and wait for it. Starting Python, importing
-MXNet and building a model take seconds; done beforehand, a join costs the handshake alone.
+MXNet and building a model take seconds; done beforehand, a join costs the handshake alone (and with
+``vocabulary.dropout`` the reading of the epoch's sentences).
 """
 
 from __future__ import annotations

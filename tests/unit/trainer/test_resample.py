@@ -82,6 +82,24 @@ def test_a_sentence_that_would_become_too_long_keeps_its_pieces(vocabulary: Voca
     assert any(kept) and not all(kept)
 
 
+def test_an_epoch_s_boundary_is_crossed_again_without_reading_anew(
+    vocabulary: Vocabulary, whole: Encoded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_epochs: list[int] = []
+    epoch_of = Resampler.epoch
+
+    def epoch(self: Resampler, encoded: Encoded, number: int) -> Encoded:
+        read_epochs.append(number)
+        return epoch_of(self, encoded, number)
+
+    monkeypatch.setattr(Resampler, "epoch", epoch)
+    one = feed(vocabulary, whole)
+    boundary = one.batches_per_epoch
+    for cursor in (boundary - 1, boundary, boundary - 1, boundary):
+        assert read(one, cursor) == read(feed(vocabulary, whole), cursor)
+    assert len(read_epochs) == 2 + 4 + 2  # of this one; epoch 0 of the four fresh ones; epoch 1 of two of them
+
+
 def test_what_bounds_a_batch_grows_with_the_sentences(vocabulary: Vocabulary, whole: Encoded) -> None:
     plain, dropped = Feed(whole, BATCH, 3, vocabulary.pad_id), feed(vocabulary, whole, 0.3)
     assert dropped.batches_per_epoch == plain.batches_per_epoch

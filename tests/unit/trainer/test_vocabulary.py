@@ -36,17 +36,24 @@ def test_text_never_seen_comes_back_too(learned: Vocabulary) -> None:
 
 
 def test_merges_are_left_out_as_the_seed_says(learned: Vocabulary, texts: list[str]) -> None:
-    some = texts[:50]
-    sampled = learned.sample(some, 0.1, seed=7)
-    learned.sample(some, 0.5, seed=8)
-    assert learned.sample(some, 0.1, seed=7) == sampled
-    assert learned.sample(some, 0.1, seed=8) != sampled
+    some = texts[: vocabulary.AT_ONCE + 50]
+    sampled = learned.sample(some, 0.1, seed=[7])
+    learned.sample(some, 0.5, seed=[8])
+    assert learned.sample(some, 0.1, seed=[7]) == sampled
+    assert learned.sample(some, 0.1, seed=[8]) != sampled
     assert [learned.decode(ids) for ids in sampled] == some
-    assert learned.sample(some, 0.0, seed=7) == [learned.encode(text) for text in some]
+    assert learned.sample(some, 0.0, seed=[7]) == [learned.encode(text) for text in some]
+    assert learned.sample([], 0.1, seed=[7]) == []
+
+
+def test_each_part_of_a_long_text_has_random_numbers_of_its_own(learned: Vocabulary, texts: list[str]) -> None:
+    some = texts[: vocabulary.AT_ONCE]
+    sampled = learned.sample(some * 2, 0.1, seed=[7])
+    assert sampled[: len(some)] != sampled[len(some) :]
 
 
 def test_the_more_merges_are_left_out_the_more_pieces_there_are(learned: Vocabulary, texts: list[str]) -> None:
-    counts = [sum(map(len, learned.sample(texts[:200], dropout, seed=1))) for dropout in (0.0, 0.05, 0.2, 0.8)]
+    counts = [sum(map(len, learned.sample(texts[:200], dropout, seed=[1]))) for dropout in (0.0, 0.05, 0.2, 0.8)]
     assert counts == sorted(set(counts))
 
 
