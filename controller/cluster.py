@@ -5,7 +5,6 @@ The four edges are given from outside, so that tests can put others in their pla
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +27,7 @@ from controller.errors import (
     NodesError,
     TerraformError,
 )
+from controller.files import write_whole
 from controller.observe.facts import LocalFacts, read_facts
 from controller.observe.prices import no_price, require_prices
 from controller.observe.progress import TrainingEnd, read_end
@@ -332,9 +332,8 @@ class LiveCluster:
     def _keep_training_config(self) -> None:
         """Copies training.yml, once in a run: nodes that join later get what the first ones got."""
         if not self._training_config.is_file():
-            part = self._training_config.with_suffix(".new")
-            shutil.copyfile(self._environment.path(self._environment.settings.training.config), part)
-            part.replace(self._training_config)
+            given = self._environment.path(self._environment.settings.training.config)
+            write_whole(self._training_config, given.read_bytes())
 
     def _max_ranks(self) -> int:
         """As many ranks as may ever train at once: two fleets, while a move has grown and not yet shrunk."""

@@ -7,13 +7,13 @@ target tokens of that step. It leaves the head out, which is the same whatever t
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from controller.domain import FlavorEstimate, Fleet, MembershipChange, Move, MovePhase
+from controller.files import write_whole
 from controller.observe.changes import distinct_changes
 from controller.record.alternatives import alternatives
 from controller.record.journal import Journal
@@ -29,10 +29,7 @@ JOIN_SLACK_S = 2.0
 def write_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float) -> dict[str, Any]:
     """Makes the report of a run from its journal and results, and writes it into the run's folder."""
     report = make_report(journal, usd_per_hour, now)
-    path = journal.directory / FILE_NAME
-    part = path.with_suffix(".json.new")
-    part.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    write_whole(journal.directory / FILE_NAME, json.dumps(report, indent=2) + "\n")
     return report
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.config import Environment
+from controller.files import write_whole
 
 FILE_NAME = "setup.json"
 PACKAGES = (
@@ -46,9 +47,7 @@ def keep_setup(environment: Environment, run_directory: Path, command: Mapping[s
         "commit": commit(environment.root),
         "files": _files(environment),
     }
-    part = file.with_suffix(".new")
-    part.write_text(json.dumps(setup, indent=1) + "\n", encoding="utf-8")
-    os.replace(part, file)
+    write_whole(file, json.dumps(setup, indent=1) + "\n")
 
 
 def read_setup(run_directory: Path) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ from typing import Any
 
 from controller.domain import SECONDS_PER_HOUR
 from controller.errors import CentavoError
+from controller.files import write_whole
 
 PLAN_FILE = "plan.tfplan"
 SEAL_FILE = "seal.json"
@@ -129,9 +129,7 @@ class PlanStore:
         self._write(SealedPlan(replace(sealed.seal, applied_at=at), sealed.directory))
 
     def _write(self, sealed: SealedPlan) -> None:
-        part = sealed.directory / f"{SEAL_FILE}.new"
-        part.write_text(json.dumps(asdict(sealed.seal), indent=2) + "\n", encoding="utf-8")
-        os.replace(part, sealed.directory / SEAL_FILE)
+        write_whole(sealed.directory / SEAL_FILE, json.dumps(asdict(sealed.seal), indent=2) + "\n")
 
     def _prune(self) -> None:
         for sealed in self.all()[KEPT:]:

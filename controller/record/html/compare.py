@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from controller.files import write_whole
 from controller.record.html import series
 from controller.record.html.page import number, render
 from controller.record.html.plots import NARROW, WIDE, Plot, Size, legend, one_axes
@@ -42,9 +42,7 @@ def write_comparison(runs: Sequence[tuple[Journal, Mapping[str, Any]]]) -> Path:
     """Writes the page into the second run's folder; its path. Each run comes with its report."""
     first, second = (read_run(journal, report) for journal, report in runs)
     path = second.directory / f"compared-with-{first.report['run']}.html"
-    part = path.with_suffix(".html.new")
-    part.write_text(make_comparison(first, second), encoding="utf-8")
-    os.replace(part, path)
+    write_whole(path, make_comparison(first, second))
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from importlib.resources import files
@@ -13,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from controller.domain import Fleet, Move, MovePhase
+from controller.files import write_whole
 from controller.record.alternatives import FIRST
 from controller.record.html.decisions import FLAVOR_COLUMNS, FLEET_COLUMNS, pack
 from controller.record.html.plots import PER_TOKENS, all_plots
@@ -31,9 +31,7 @@ UNKNOWN = "not known"
 def write_page(journal: Journal, report: Mapping[str, Any]) -> Path:
     """Writes the page into the run's folder; its path. `report` is what report.json holds."""
     path = journal.directory / FILE_NAME
-    part = path.with_suffix(".html.new")
-    part.write_text(make_page(read_run(journal, report)), encoding="utf-8")
-    os.replace(part, path)
+    write_whole(path, make_page(read_run(journal, report)))
     return path
 
 
