@@ -7,6 +7,7 @@ is all that an elastic state has to carry.
 
 from __future__ import annotations
 
+import functools
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,37 +38,28 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """Samples as ids, and the ``pairs`` of sentences they were; ``lengths`` (source, target) are those of the ids.
-
-    ``too_long`` counts the pairs left out.
-    """
+    """Samples as ids, and the ``pairs`` of sentences they were; ``too_long`` counts the pairs left out."""
 
     samples: list[Sample]
     pairs: list[tuple[str, str]]
-    lengths: list[Lengths]
     too_long: int
 
-    def with_samples(self, samples: Iterable[Sample]) -> Encoded:
-        """The same pairs as other ids."""
-        made = list(samples)
-        return Encoded(made, self.pairs, _lengths(made), self.too_long)
+    @functools.cached_property
+    def lengths(self) -> list[Lengths]:
+        """Of the samples' ids, source and target."""
+        return [(len(source), len(target)) for source, target in self.samples]
 
 
 def encode_pairs(vocabulary: Encoder, pairs: Sequence[tuple[str, str]], max_tokens: int) -> Encoded:
     """Encode sentence pairs; pairs with more than ``max_tokens`` ids on a side are counted and left out."""
     encoded = ((pair, framed(vocabulary, *map(vocabulary.encode, pair))) for pair in pairs)
     kept = [(pair, sample) for pair, sample in encoded if max(map(len, sample)) <= max_tokens]
-    samples = [sample for _, sample in kept]
-    return Encoded(samples, [pair for pair, _ in kept], _lengths(samples), len(pairs) - len(kept))
+    return Encoded([sample for _, sample in kept], [pair for pair, _ in kept], len(pairs) - len(kept))
 
 
 def framed(vocabulary: Encoder, source: Sequence[int], target: Sequence[int]) -> Sample:
     """A sample of the piece ids of a sentence pair."""
     return [*source, vocabulary.eos_id], [vocabulary.bos_id, *target, vocabulary.eos_id]
-
-
-def _lengths(samples: Sequence[Sample]) -> list[Lengths]:
-    return [(len(source), len(target)) for source, target in samples]
 
 
 def _round_up(number: int, multiple: int) -> int:

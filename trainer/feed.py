@@ -18,7 +18,6 @@ Parts = list[Batch | None]
 class Epoch:
     """One epoch's samples, as it reads them, and its batches."""
 
-    number: int
     encoded: Encoded
     plan: EpochPlan
 
@@ -39,10 +38,8 @@ class Feed:
     ) -> None:
         self._encoded, self._settings, self._seed, self._pad_id = encoded, settings, seed, pad_id
         self._resampler = resampler
-        whole = Epoch(0, encoded, self._planned(0, encoded))
-        self.batches_per_epoch = len(whole.plan)
-        self._made = functools.lru_cache(maxsize=2)(self._make)
-        self._epoch = whole if resampler is None else self._made(0)
+        self._epoch = functools.lru_cache(maxsize=2)(self._make_epoch)
+        self.batches_per_epoch = len(self._epoch(0).plan if resampler is None else self._plan_of(0, encoded))
         self._rank, self._shares = 0, [1.0]
         self._prefetcher: Prefetcher[Parts] | None = None
 
@@ -71,37 +68,41 @@ class Feed:
     def indices_at(self, cursor: int) -> list[int]:
         """The samples of global batch ``cursor``, counted over all epochs. Every epoch has as many batches."""
         epoch, position = divmod(cursor, self.batches_per_epoch)
-        if self._epoch.number != epoch:
-            self._epoch = self._made(epoch)
-        return self._epoch.plan.batches[position]
+        return self._epoch(epoch).plan.batches[position]
 
-    def sample(self, index: int) -> Sample:
-        """One sample as ids, as the epoch of the last batch reads it."""
-        return self._epoch.encoded.samples[index]
+    def samples_at(self, cursor: int) -> list[Sample]:
+        """The samples of global batch ``cursor`` as ids, as its epoch reads them."""
+        encoded = self._encoded_at(cursor)
+        return [encoded.samples[index] for index in self.indices_at(cursor)]
 
     @property
     def longest(self) -> int:
-        """Ids of the longest sentence of this epoch."""
-        return max(map(max, self._epoch.encoded.lengths))
+        """Ids of the longest sentence, as the first epoch reads it."""
+        return max(map(max, self._epoch(0).encoded.lengths))
 
     @property
     def batch_tokens(self) -> int:
-        """What bounds a global batch of this epoch."""
-        return self._epoch.plan.batch_tokens
+        """What bounds a global batch of the first epoch."""
+        return self._epoch(0).plan.batch_tokens
 
     def _part(self, cursor: int) -> Batch | None:
-        mine = split(self.indices_at(cursor), self._epoch.encoded.lengths, self._shares)[self._rank]
+        encoded = self._encoded_at(cursor)
+        mine = split(self.indices_at(cursor), encoded.lengths, self._shares)[self._rank]
         if not mine:
             return None
-        return collate([self.sample(index) for index in mine], self._pad_id, self._settings.length_multiple)
+        samples = [encoded.samples[index] for index in mine]
+        return collate(samples, self._pad_id, self._settings.length_multiple)
 
-    def _make(self, number: int) -> Epoch:
+    def _encoded_at(self, cursor: int) -> Encoded:
+        return self._epoch(cursor // self.batches_per_epoch).encoded
+
+    def _make_epoch(self, number: int) -> Epoch:
         if self._resampler is None:
-            return Epoch(number, self._encoded, self._planned(number, self._encoded))
+            return Epoch(self._encoded, self._plan_of(number, self._encoded))
         encoded = self._resampler.epoch(self._encoded, number)
-        return Epoch(number, encoded, self._planned(number, encoded, self.batches_per_epoch))
+        return Epoch(encoded, self._plan_of(number, encoded, self.batches_per_epoch))
 
-    def _planned(self, epoch: int, encoded: Encoded, count: int | None = None) -> EpochPlan:
+    def _plan_of(self, epoch: int, encoded: Encoded, count: int | None = None) -> EpochPlan:
         return EpochPlan(
             encoded.lengths,
             self._settings.tokens,

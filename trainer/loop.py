@@ -135,9 +135,8 @@ class Training:
 
     def warm_up(self, rounds: int = 2) -> None:
         """Compute a part of the first batches and throw it away: the first time is slow, the last one measures."""
-        indices = self._feed.indices_at(0)
-        mine = indices[: max(1, len(indices) // 6)]
-        batch = collate([self._feed.sample(index) for index in mine], self.vocabulary.pad_id)
+        samples = self._feed.samples_at(0)
+        batch = collate(samples[: max(1, len(samples) // 6)], self.vocabulary.pad_id)
         for _ in range(rounds):
             with Brake(self._speed) as brake:
                 self._compute([batch])

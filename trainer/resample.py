@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trainer.batches import Encoded, framed
 from trainer.vocabulary import Vocabulary
@@ -25,7 +25,8 @@ class Resampler:
         texts = [text for pair in whole.pairs for text in pair]
         ids = self.vocabulary.sample(texts, self.dropout, (self.seed % 2**32, epoch))
         sampled = (framed(self.vocabulary, *pair) for pair in zip(ids[::2], ids[1::2], strict=True))
-        return whole.with_samples(
+        samples = [
             new if max(map(len, new)) <= self.max_tokens else old
             for new, old in zip(sampled, whole.samples, strict=True)
-        )
+        ]
+        return replace(whole, samples=samples)

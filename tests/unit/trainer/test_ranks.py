@@ -128,4 +128,5 @@ def test_ranks_with_other_settings_do_not_train_together(tmp_path: Path) -> None
     assert codes == [1, 1]
     for output in outputs:
         assert "rank 1 cannot train with rank 0: its training.yml, corpus or version of Centavo differs" in output
-    assert kept.exists(), "nothing was trained in its place"
+    storage = tmp_path / "two" / "storage"
+    assert [path for path in storage.rglob("*") if path.is_file()] == [kept], "nothing was trained in its place"

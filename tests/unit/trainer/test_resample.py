@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trainer import corpus
-from trainer.batches import Encoded, Sample, encode_pairs
+from trainer.batches import Encoded, encode_pairs
 from trainer.feed import Feed
 from trainer.resample import Resampler
 from trainer.settings import BatchSettings
@@ -33,16 +33,11 @@ def feed(vocabulary: Vocabulary, whole: Encoded, dropout: float = 0.1) -> Feed:
     return Feed(whole, BATCH, 3, vocabulary.pad_id, Resampler(vocabulary, dropout, 3, BATCH.max_tokens))
 
 
-def read(one: Feed, cursor: int) -> list[Sample]:
-    """What a global batch reads."""
-    return [one.sample(index) for index in one.indices_at(cursor)]
-
-
 def test_an_epoch_reads_every_sentence_once_whatever_its_pieces(vocabulary: Vocabulary, whole: Encoded) -> None:
     one = feed(vocabulary, whole)
     for epoch in range(2):
         cursors = range(epoch * one.batches_per_epoch, (epoch + 1) * one.batches_per_epoch)
-        samples = [sample for cursor in cursors for sample in read(one, cursor)]
+        samples = [sample for cursor in cursors for sample in one.samples_at(cursor)]
         texts = [(vocabulary.decode(source), vocabulary.decode(target)) for source, target in samples]
         assert sorted(texts) == sorted(whole.pairs)
         assert sum(len(target) for _, target in samples) > 1.05 * sum(target for _, target in whole.lengths)
@@ -92,12 +87,13 @@ def test_an_epoch_s_boundary_is_crossed_again_without_reading_anew(
         read_epochs.append(number)
         return epoch_of(self, encoded, number)
 
-    monkeypatch.setattr(Resampler, "epoch", epoch)
     one = feed(vocabulary, whole)
-    boundary = one.batches_per_epoch
-    for cursor in (boundary - 1, boundary, boundary - 1, boundary):
-        assert read(one, cursor) == read(feed(vocabulary, whole), cursor)
-    assert len(read_epochs) == 2 + 4 + 2  # of this one; epoch 0 of the four fresh ones; epoch 1 of two of them
+    cursors = (one.batches_per_epoch - 1, one.batches_per_epoch)
+    expected = [feed(vocabulary, whole).samples_at(cursor) for cursor in cursors]
+    monkeypatch.setattr(Resampler, "epoch", epoch)
+    for _ in range(2):
+        assert [one.samples_at(cursor) for cursor in cursors] == expected
+    assert read_epochs == [0, 1]
 
 
 def test_what_bounds_a_batch_grows_with_the_sentences(vocabulary: Vocabulary, whole: Encoded) -> None:

@@ -351,8 +351,7 @@ def test_accumulated_gradients_are_those_of_one_large_batch(tmp_path: Path) -> N
     assert (one.state.progress.step, one.state.progress.cursor) == (1, 2)
 
     other = training(small(tmp_path / "2", model=model))
-    indices = [index for cursor in (0, 1) for index in other._feed.indices_at(cursor)]
-    large = collate([other._feed.sample(index) for index in indices], other.vocabulary.pad_id)
+    large = collate([*other._feed.samples_at(0), *other._feed.samples_at(1)], other.vocabulary.pad_id)
     other._compute([large])
     assert one.state.progress.tokens == large.target_tokens
     for name, parameter in one._parameters.items():
