@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn, Protocol
 
-from controller.clock import Clock
 from controller.domain import Fact, Fleet, Instance, Move, MovePhase, Observation, TrainingState
-from controller.errors import (
+from controller.domain.errors import (
     AnsibleError,
     AwsError,
     CapacityFileError,
@@ -25,6 +24,7 @@ from controller.errors import (
     StoppedError,
     TerraformError,
 )
+from controller.edges.clock import Clock
 
 
 class Cluster(Protocol):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from controller.decide.bounds import Bounds
-from controller.decide.outlook import Outlook
-from controller.decide.search import best_fleet
+from controller.decide.limits.bounds import Bounds
+from controller.decide.model.outlook import Outlook
+from controller.decide.search.search import best_fleet
 from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, Fleet, FleetEstimate, Limits
 
 SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from controller.plan import Action, AttributeChange, PlanChange
+from controller.edges.terraform_plan import Action, AttributeChange, PlanChange
 from controller.review import words
 from controller.review.guard import Finding
 from controller.review.summary import FlavorRow, Quantity, Summary

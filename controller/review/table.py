@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from controller.plan import Action
+from controller.edges.terraform_plan import Action
 from controller.review import words
 from controller.review.markdown import MARKS, sides
 from controller.review.summary import FlavorRow, Summary

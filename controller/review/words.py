@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.domain import FlavorEstimate
-from controller.plan import Marker
+from controller.edges.terraform_plan import Marker
 
 NOT_MEASURED = "not measured yet"
 NO_PRICE = "no price"

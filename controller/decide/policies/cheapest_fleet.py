@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.decide.explain import runners_up, scaling
-from controller.decide.exploration import Exploration
-from controller.decide.model import FleetModel
-from controller.decide.outlook import Forecast, Outlook
+from controller.decide.exploration.exploration import Exploration
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.outlook import Forecast, Outlook
+from controller.decide.model.prior import expected_speeds
+from controller.decide.model.situation import Situation
 from controller.decide.policies.base import nothing_to_decide
-from controller.decide.prior import expected_speeds
+from controller.decide.policies.stability import ending_reason, overlap_reason, silent_flavors, waiting_reason
+from controller.decide.search.choice import Choice, best_choice
 from controller.decide.settings import Objective
-from controller.decide.situation import Situation
-from controller.decide.stability import ending_reason, overlap_reason, silent_flavors, waiting_reason
-from controller.decide.weighing import Choice, best_choice
 from controller.domain import Decision, Verdict
 
 

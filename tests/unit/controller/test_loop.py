@@ -12,8 +12,15 @@ from typing import Any
 import pytest
 
 from controller.domain import Decision, Fleet, Price, Verdict
-from controller.errors import AnsibleError, AwsError, CentavoError, StoppedError, TerraformError, TrainingFailedError
-from controller.record.journal import Stage
+from controller.domain.errors import (
+    AnsibleError,
+    AwsError,
+    CentavoError,
+    StoppedError,
+    TerraformError,
+    TrainingFailedError,
+)
+from controller.record.journal.journal import Stage
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World
 

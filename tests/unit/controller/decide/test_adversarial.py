@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller.decide import POLICIES, DecideSettings, Truth, decide
+from controller.decide import DecideSettings, DecisionInput, Truth, decide
 from controller.domain import (
     Flavor,
     Fleet,
@@ -22,8 +22,9 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
+from controller.simulate.policies import SIMULATED_POLICIES
 
-EACH = [name for name in POLICIES if name != "oracle"]
+EACH = [name for name in SIMULATED_POLICIES if name != "oracle"]
 
 
 @pytest.mark.parametrize("policy", EACH)
@@ -164,27 +165,13 @@ def test_nodes_that_never_report_are_waited_for_and_then_replaced(training):
         at=present.at + 5000,
         facts=tuple(replace(fact, updated_at=present.at + 5000, step=fact.step + 9000) for fact in silent),
     )
-    decision = decide(
-        [later],
-        {f: Price(f, usd) for f, usd in training.prices.items()},
-        Limits(6, 6),
-        training.progress,
-        History(observations=(observation,)),
-        DecideSettings(),
-    )
+    decision = decide(DecisionInput((observation, later), training.listed_prices, Limits(6, 6), training.progress))
     assert decision.verdict is Verdict.MOVE
     assert decision.target == Fleet({"c5.large": 6})
 
 
 def test_unknown_progress_is_a_reason_to_stay(training):
-    decision = decide(
-        [training.observe()],
-        {f: Price(f, usd) for f, usd in training.prices.items()},
-        Limits(6, 6),
-        None,
-        History(),
-        DecideSettings(),
-    )
+    decision = decide(DecisionInput((training.observe(),), training.listed_prices, Limits(6, 6), progress=None))
     assert decision.verdict is Verdict.STAY
     assert "progress of the training is not known" in decision.reason
 
@@ -196,7 +183,7 @@ def test_a_finished_training_stays(training):
 
 def test_without_an_observation_there_is_nothing_to_decide_on():
     with pytest.raises(ValueError, match="at least one observation"):
-        decide([], {}, Limits(), Progress(0, 1, 0, 0.0, 0.0), History(), DecideSettings())
+        decide(DecisionInput((), {}, Limits(), Progress(0, 1, 0, 0.0, 0.0)))
 
 
 def test_the_oracle_asks_for_the_truth(training):

@@ -24,7 +24,7 @@ def decide(training, limits: Limits, settings: DecideSettings = SETTINGS) -> Dec
     """Decide on a fleet whose first c5.large is bad, and always was."""
     observation = with_bad_node(training.observe())
     seen = tuple(with_bad_node(earlier) for earlier in training.observations)
-    return training.decide(limits, settings, observation, history=History(seen, training.moves))
+    return training.decide(limits, settings, observation, history=History(training.moves), earlier=seen)
 
 
 @pytest.fixture

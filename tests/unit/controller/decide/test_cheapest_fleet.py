@@ -207,6 +207,7 @@ def test_a_bad_node_is_named_and_not_taken_for_a_bad_flavor(training):
             tuple(replace(fact, step=training.step, updated_at=training.now) for fact in (slow, *present.facts[1:])),
         ),
         history=History(),
+        earlier=(),
     )
     assert decision.bad_nodes == (slow.instance_id,)
     speed = {flavor.flavor: flavor.tokens_per_s for flavor in decision.flavors}["c5.large"]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
-from controller.decide.bounds import Bounds
-from controller.decide.surge import exchange, first_move, moves_needed
+from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.surge import exchange, first_move, moves_needed
 from controller.domain import Fleet, Limits, Verdict
 
 COST = {"a": 1.0, "b": 2.0, "c": 3.0}

@@ -22,8 +22,8 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
-from controller.record.journal import Journal, Stage
-from controller.record.runs import start_run
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import start_run
 from tests.support.prices import LIST_PRICES as PRICES
 
 SPEEDS = {

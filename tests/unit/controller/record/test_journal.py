@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.decide.settings import DecideSettings
-from controller.decide.situation import assess
+from controller.decide import DecisionInput
+from controller.decide.model.situation import assess
 from controller.domain import (
     Decision,
     Fact,
     FlavorEstimate,
     Fleet,
     FleetEstimate,
-    History,
     Limits,
     MembershipChange,
     Move,
@@ -29,9 +28,9 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
-from controller.errors import JournalError
-from controller.record.journal import Journal, Stage
-from controller.record.runs import latest_run, start_run, unfinished_run
+from controller.domain.errors import JournalError
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import latest_run, start_run, unfinished_run
 
 NOW = 1_800_000_000.0
 FLEET = Fleet({"c5.large": 2, "t2.medium": 0})
@@ -113,8 +112,8 @@ def seen_of(observations: tuple[Observation, ...], kept: int) -> tuple[Observati
     if not observations:
         return ()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("controller.decide.situation.KEPT_OBSERVATIONS", kept)
-        return assess(observations, {}, Limits(), None, History(), DecideSettings()).observations
+        patch.setattr("controller.decide.model.situation.KEPT_OBSERVATIONS", kept)
+        return assess(DecisionInput(observations, {}, Limits())).observations
 
 
 def test_a_decision_comes_back_whole(journal: Journal) -> None:
@@ -212,7 +211,7 @@ def test_a_process_killed_while_a_run_begins_leaves_no_torn_journal(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("controller.record.journal.os.replace", killed)
+        patch.setattr("controller.record.journal.journal.os.replace", killed)
         begin()
     assert unfinished_run(tmp_path, "test") is None
     assert latest_run(tmp_path) is None

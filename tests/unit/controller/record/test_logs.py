@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from controller.domain import Decision, Fleet, Move, MovePhase, Observation, Verdict
-from controller.record.logs import LogFormat, LogReporter, Reporters
+from controller.record.live.logs import LogFormat, LogReporter, Reporters
 
 NOW = 1_800_000_000.0
 NOW_FLEET, THEN = Fleet({"t2.medium": 3}), Fleet({"c5.large": 3})

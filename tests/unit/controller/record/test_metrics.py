@@ -18,8 +18,8 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from prometheus_client.parser import text_string_to_metric_families
 
 from controller.domain import Fleet, Move, MovePhase, Observation, Verdict
-from controller.errors import ConfigError
-from controller.record.metrics import LOOPBACK, MetricsReporter, parse_address, serve
+from controller.domain.errors import ConfigError
+from controller.record.export.metrics import LOOPBACK, MetricsReporter, parse_address, serve
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
 
@@ -153,7 +153,7 @@ def test_an_address_that_is_taken_or_wrong_is_told(metrics: MetricsReporter) -> 
 
 @pytest.fixture(scope="module")
 def dashboard() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(files("controller.record").joinpath("grafana.json").read_text())
+    document: dict[str, Any] = json.loads(files("controller.record.export").joinpath("grafana.json").read_text())
     return document
 
 

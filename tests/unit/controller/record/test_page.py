@@ -14,14 +14,14 @@ import pytest
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from controller.domain import Fleet
-from controller.errors import JournalError
-from controller.record.html import picture, plots, series
-from controller.record.html.compare import differences, make_comparison
-from controller.record.html.decisions import pack, rounded
-from controller.record.html.page import alternatives_rows, answer, duration, make_page
-from controller.record.html.run import Run, read_run
-from controller.record.journal import Journal
-from controller.record.report import make_report
+from controller.domain.errors import JournalError
+from controller.record.journal.journal import Journal
+from controller.record.report.html import picture, plots, series
+from controller.record.report.html.compare import differences, make_comparison
+from controller.record.report.html.decisions import pack, rounded
+from controller.record.report.html.page import alternatives_rows, answer, duration, make_page
+from controller.record.report.html.run import Run, read_run
+from controller.record.report.report import make_report
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
 

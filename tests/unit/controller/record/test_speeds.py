@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from controller.domain import Decision, FlavorEstimate, History
-from controller.record.journal import Journal
-from controller.record.speeds import MAX_AGE_S, SpeedsError, circumstances, keep, recall
+from controller.record.journal.journal import Journal
+from controller.record.journal.speeds import MAX_AGE_S, SpeedsError, circumstances, keep, recall
 from tests.unit.controller.harness import Controller, new_world
 from tests.unit.controller.world import World
 

@@ -10,8 +10,8 @@ import pytest
 
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fact, Fleet, Limits, Observation, Price, TrainingState, Verdict
-from controller.record.journal import Journal, Stage
-from controller.record.runs import start_run
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import start_run
 from controller.review.evidence import read_evidence, with_fleet_estimates
 from controller.review.summary import Evidence
 

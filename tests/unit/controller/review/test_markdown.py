@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
-from controller.plan import parse_plan, read_plan
+from controller.edges.terraform_plan import parse_plan, read_plan
 from controller.review import words
 from controller.review.guard import Danger
 from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render, sides

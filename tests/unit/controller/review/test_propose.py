@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from controller.assembly import Workshop
 from controller.cli import parser
+from controller.commands.context import Context
 from controller.commands.reviewing import propose
 from controller.domain import Decision, Fleet, Verdict
-from controller.errors import StoppedError
+from controller.domain.errors import StoppedError
 from controller.loop import Optimizer
 from controller.observe.price_book import PriceBook
-from controller.record.events import PlainReporter
-from controller.record.journal import Stage
+from controller.record.journal.journal import Stage
+from controller.record.live.events import PlainReporter
 from controller.review.proposals import ProposalError
 from tests.support.github import FakeGitHub
 from tests.unit.controller.harness import Controller
@@ -25,8 +25,8 @@ from tests.unit.controller.world import World
 PASSES_BEFORE = 4
 
 
-class Desk(Workshop):
-    """A workshop whose cluster and policy are those of the small world."""
+class Desk(Context):
+    """A context whose cluster and policy are those of the small world."""
 
     one: Controller
 

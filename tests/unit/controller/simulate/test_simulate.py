@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from controller.decide.communication import Communication
+from controller.decide.model.communication import Communication
 from controller.domain import Fleet, Move, MovePhase
 from controller.simulate.compare import compare, summary, summary_table
 from controller.simulate.plot import plot
