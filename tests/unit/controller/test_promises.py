@@ -16,6 +16,7 @@ from controller.commands.context import Context
 from controller.commands.looking import explain, status
 from controller.config.constraints import Promises, in_words, parse_asked, parse_budget, parse_deadline, parse_duration
 from controller.config.environment import Environment, parse_settings
+from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, Limits, Observation, Verdict
 from controller.domain.errors import ConfigError
 from controller.loop import decide_on
@@ -114,8 +115,8 @@ def test_a_new_run_knows_nothing_of_what_was_asked_of_the_last(tmp_path: Path) -
 def test_deciding_is_bound_by_what_was_asked_over_what_centavo_yml_says(tmp_path: Path) -> None:
     given: list[Limits] = []
 
-    def decide(observations: Any, prices: Any, limits: Limits, progress: Any, history: Any) -> Decision:
-        given.append(limits)
+    def decide(given: DecisionInput) -> Decision:
+        given.append(given.limits)
         return Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
 
     here = context(tmp_path, deadline_at=START + 7200, max_nodes=7, budget_usd=9.0)
