@@ -1,7 +1,7 @@
 """What Centavo reasons about, as frozen values with their units in their names. Imports nothing of ours.
 
-Times of day are seconds since the Unix epoch (UTC). Durations are seconds. Money is US dollars. A rate names both of its
-units. `None` always means *unknown*: never zero, never dead.
+Times of day are seconds since the Unix epoch (UTC). Durations are seconds. Money is US dollars. A rate names both of
+its units. `None` always means *unknown*: never zero, never dead.
 """
 
 from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Verdict

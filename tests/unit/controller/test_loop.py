@@ -128,7 +128,7 @@ def grow_once(world: World, what: str) -> Callable[..., Decision]:
     def decide(given: DecisionInput) -> Decision:
         now = given.observations[-1]
         target = Fleet({"c5.large": 3})
-        if history.moves or len(now.facts) < now.fleet.size:
+        if given.history.moves or len(now.facts) < now.fleet.size:
             return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
         if what == "never_joins":
             world.never_joins = {f"i-{number:04}" for number in range(4, 7)}
@@ -178,7 +178,7 @@ def test_a_price_that_rises_while_the_training_runs_moves_the_fleet_on(world: Wo
     def decide(given: DecisionInput) -> Decision:
         if world.step > 500:
             one.prices["c5.large"] = Price("c5.large", 0.85)
-        return first(*arguments)
+        return first(given)
 
     one.optimizer._decide = decide
     report = one.optimizer.run()

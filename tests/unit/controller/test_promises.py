@@ -113,16 +113,16 @@ def test_a_new_run_knows_nothing_of_what_was_asked_of_the_last(tmp_path: Path) -
 
 
 def test_deciding_is_bound_by_what_was_asked_over_what_centavo_yml_says(tmp_path: Path) -> None:
-    given: list[Limits] = []
+    asked: list[Limits] = []
 
     def decide(given: DecisionInput) -> Decision:
-        given.append(given.limits)
+        asked.append(given.limits)
         return Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
 
     here = context(tmp_path, deadline_at=START + 7200, max_nodes=7, budget_usd=9.0)
     journal = here.journal(ask=parse_asked("10m", None))
     decide_on(Observation(START, FLEET), journal, {}, here.environment.limits(), decide)
-    assert (given[0].deadline_at, given[0].budget_usd, given[0].max_nodes) == (START + 600, 9.0, 7)
+    assert (asked[0].deadline_at, asked[0].budget_usd, asked[0].max_nodes) == (START + 600, 9.0, 7)
 
 
 def test_the_report_and_the_status_tell_of_deadline_and_budget(
