@@ -39,6 +39,7 @@ from controller.domain.errors import (
     TerraformError,
     TrainingFailedError,
 )
+from controller.domain.reasons import Said
 from controller.domain.times import iso
 from controller.edges.clock import Clock
 from controller.observe.changes import membership_changes
@@ -226,7 +227,7 @@ class Optimizer:
                 self._clock.now(),
                 decision.current,
                 target,
-                decision.reason if is_own else "people have merged this fleet",
+                decision.reason if is_own else Said("people have merged this fleet"),
                 is_probe=is_own and decision.is_probe,
             )
         )
@@ -236,7 +237,7 @@ class Optimizer:
         later = self._why_later(decision.current, decision.target) if decision.verdict is Verdict.MOVE else None
         if later is None:
             return decision
-        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=later, is_probe=False)
+        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=Said(later), is_probe=False)
 
     def _why_later(self, current: Fleet, target: Fleet) -> str | None:
         """Why a fleet can't be moved to yet: a flavor that it has more of can't be had for now, or moves to it have
@@ -294,7 +295,7 @@ class Optimizer:
                     move,
                     phase=MovePhase.ROLLED_BACK,
                     ended_at=self._clock.now(),
-                    outcome_reason=move.outcome_reason or "the training ended before the move was done",
+                    outcome_reason=move.outcome_reason or Said("the training ended before the move was done"),
                 )
             )
 

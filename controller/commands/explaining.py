@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from itertools import groupby
 from typing import Any
 
@@ -20,6 +19,7 @@ from controller.domain.errors import JournalError
 from controller.domain.times import iso
 from controller.record.journal import codec
 from controller.record.journal.journal import Journal
+from controller.words.reasons import reason_in_words
 
 Numbered = tuple[int, Decision]
 
@@ -82,7 +82,7 @@ def _list(journal: Journal, as_json: bool) -> None:
         of_a_kind = list(alike)
         (first, _), (last, latest) = of_a_kind[0], of_a_kind[-1]
         numbers = str(first) if first == last else f"{first} to {last}"
-        table.add_row(numbers, iso(latest.at), latest.verdict.value, latest.reason)
+        table.add_row(numbers, iso(latest.at), latest.verdict.value, reason_in_words(latest.reason))
     Console().print(table)
 
 
@@ -94,4 +94,4 @@ def _plain(numbered: Numbered) -> dict[str, Any]:
 def _kind(numbered: Numbered) -> tuple[Verdict, str, str]:
     """What decisions that differ in their numbers only have in common."""
     _, decision = numbered
-    return decision.verdict, str(decision.target), re.sub(r"[\d.]+", "#", decision.reason)
+    return decision.verdict, str(decision.target), decision.reason.code

@@ -37,6 +37,7 @@ from controller.review.proposals import Outcome, Proposal, ProposalError, Propos
 from controller.review.sealed_plan import MAX_AGE_S, PlanStore, Seal, SealedPlan, StateId, check_seal, file_sha256
 from controller.review.summary import Evidence, Summary, summarize
 from controller.review.table import print_review
+from controller.words.reasons import reason_in_words
 
 NO_CHANGE, CHANGES, REFUSED = 0, 2, 3
 PIPE_WIDTH = 130
@@ -220,8 +221,11 @@ def propose(context: Context, options: argparse.Namespace) -> int:
     decision = decide_on(cluster.look(), journal, cluster.prices(), context.environment.limits(), decide)
     proposals = open_proposals(context, options)
     if decision.verdict is not Verdict.MOVE:
-        withdrawn = proposals.withdraw(decision.reason)
-        print(f"Nothing to propose: {decision.reason}" + (f"\nClosed {withdrawn.url}." if withdrawn else ""))
+        withdrawn = proposals.withdraw(reason_in_words(decision.reason))
+        print(
+            f"Nothing to propose: {reason_in_words(decision.reason)}"
+            + (f"\nClosed {withdrawn.url}." if withdrawn else "")
+        )
         return 0
     proposal = proposal_of(context.environment.name, info.run, _complete(context, journal, decision))
     proposed = proposals.propose(proposal)

@@ -16,6 +16,8 @@ from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
 from controller.decide.policies.base import Policy
 from controller.decide.settings import Batches, DecideSettings, Objective, SwitchingAssumptions, Truth
 from controller.domain import Decision, Verdict
+from controller.domain.reasons import Said
+from controller.words.reasons import reason_in_words
 
 __all__ = [
     "POLICIES",
@@ -55,7 +57,7 @@ def _within_surge(decision: Decision, situation: Situation) -> Decision:
     cost = {flavor: situation.usd_per_million_tokens(flavor) for flavor in situation.flavors}
     target = first_move(change, most, situation.bounds, lambda flavor: cost[flavor] or 0.0)
     if target is None:
-        reason = f"max_surge is {most} and no node may be added or ended first: {decision.reason}"
-        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=reason)
-    reason = f"to {target} first, as max_surge is {most}: {decision.reason}"
-    return replace(decision, target=target, reason=reason)
+        reason = f"max_surge is {most} and no node may be added or ended first: {reason_in_words(decision.reason)}"
+        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=Said(reason))
+    reason = f"to {target} first, as max_surge is {most}: {reason_in_words(decision.reason)}"
+    return replace(decision, target=target, reason=Said(reason))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from controller.domain.fleet import Fleet
+from controller.domain.reasons.base import Reason
 
 
 class Verdict(str, Enum):
@@ -55,7 +56,7 @@ class Decision:
     verdict: Verdict
     current: Fleet
     target: Fleet
-    reason: str
+    reason: Reason
     flavors: tuple[FlavorEstimate, ...] = ()
     fleets: tuple[FleetEstimate, ...] = ()
     """The fleets that were compared: the current one first, then the best, then the runners-up."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from controller.domain.fleet import Fleet
+from controller.domain.reasons.base import Reason
 
 
 class MovePhase(str, Enum):
@@ -32,13 +33,13 @@ class Move:
     at: float
     source: Fleet
     target: Fleet
-    reason: str
+    reason: Reason
     phase: MovePhase = MovePhase.PROPOSED
     grown: tuple[str, ...] = ()
     """The instances that the move added, known once they run."""
     drain: tuple[str, ...] = ()
     """The instances that are to leave, chosen when the move begins to shrink."""
-    outcome_reason: str | None = None
+    outcome_reason: Reason | None = None
     """Why the move ended as it did. On a move that has not ended: why it is being rolled back."""
     ended_at: float | None = None
     pause_s: float | None = None

@@ -30,6 +30,7 @@ from controller.domain import (
     Progress,
     Verdict,
 )
+from controller.domain.reasons import Said
 
 KEPT_OBSERVATIONS = 30
 RECENT_STEP_TIMES = 5
@@ -204,7 +205,7 @@ class Situation:
             verdict=verdict,
             current=self.current,
             target=target if target is not None and verdict is Verdict.MOVE else self.current,
-            reason=reason,
+            reason=Said(reason),
             flavors=self.flavor_estimates() if self.settings.detailed else (),
             fleets=fleets,
             saving_usd=saving_usd,

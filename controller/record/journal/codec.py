@@ -20,6 +20,8 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
+from controller.domain.reasons import Reason
+from controller.record.journal.reasons import reason_from_plain
 
 
 def to_json(value: Any) -> str:
@@ -31,6 +33,8 @@ def plain(value: Any) -> Any:
     """A domain value as dictionaries, lists, strings and numbers."""
     if isinstance(value, Fleet):
         return dict(value)
+    if isinstance(value, Reason):
+        return {"code": value.code, **{f.name: plain(getattr(value, f.name)) for f in fields(value)}}
     if hasattr(value, "__dataclass_fields__"):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
@@ -53,7 +57,7 @@ def unknown_from_json(text: str) -> tuple[UnknownNode, ...]:
 def decision_from_json(text: str) -> Decision:
     """A decision written by `to_json`."""
     raw = json.loads(text)
-    raw["verdict"] = Verdict(raw["verdict"])
+    raw["verdict"], raw["reason"] = Verdict(raw["verdict"]), reason_from_plain(raw["reason"])
     raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
     raw["flavors"] = tuple(FlavorEstimate(**flavor) for flavor in raw["flavors"])
     for name in ("fleets", "scaling"):
@@ -65,7 +69,8 @@ def decision_from_json(text: str) -> Decision:
 def move_to_row(move: Move) -> dict[str, Any]:
     """A move as columns of the journal."""
     row = plain(move)
-    row |= {name: to_json(getattr(move, name)) for name in ("source", "target", "grown", "drain")}
+    row |= {name: to_json(getattr(move, name)) for name in ("source", "target", "grown", "drain", "reason")}
+    row["outcome_reason"] = None if move.outcome_reason is None else to_json(move.outcome_reason)
     return {**row, "phase": move.phase.value}
 
 
@@ -76,9 +81,19 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
         values[name] = Fleet(json.loads(values[name]))
     for name in ("grown", "drain"):
         values[name] = tuple(json.loads(values[name]))
+    for name in ("reason", "outcome_reason"):
+        values[name] = None if values[name] is None else _reason(values[name])
     values["phase"] = MovePhase(values["phase"])
     values["is_probe"] = bool(values["is_probe"])
     return Move(**values)
+
+
+def _reason(text: str) -> Reason:
+    """A column of the journal; older journals have words in it."""
+    try:
+        return reason_from_plain(json.loads(text))
+    except ValueError:
+        return reason_from_plain(text)
 
 
 def _fact(raw: dict[str, Any]) -> Fact:

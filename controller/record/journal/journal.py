@@ -223,7 +223,7 @@ class Journal:
     def add_decision(self, decision: Decision) -> None:
         self._database.execute(
             "INSERT INTO decisions (at, policy, verdict, reason, decision) VALUES (?, ?, ?, ?, ?)",
-            (decision.at, decision.policy, decision.verdict.value, decision.reason, codec.to_json(decision)),
+            (decision.at, decision.policy, decision.verdict.value, decision.reason.code, codec.to_json(decision)),
         )
 
     def decisions(self) -> Iterator[Decision]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol, TextIO
 
 from controller.domain import Decision, Fleet, Move, Observation, Progress, TrainingState, Verdict
+from controller.words.reasons import reason_in_words
 
 
 class Reporter(Protocol):
@@ -39,7 +40,7 @@ class PlainReporter:
         self._line(observation.at, describe(observation, progress, spent_usd))
 
     def decided(self, decision: Decision) -> None:
-        reason = decision.reason
+        reason = reason_in_words(decision.reason)
         said = (decision.verdict, decision.target, "" if decision.verdict is Verdict.MOVE else reason)
         if said != self._said:  # what a move saves shrinks with the work that remains, as it waits for people
             self._line(decision.at, f"{_VERBS[decision.verdict]}: {reason}")

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from controller.domain import Decision, Move, Observation, Progress
 from controller.record.live.events import Reporter, describe
 from controller.record.live.view import VERBS
+from controller.words.reasons import reason_in_words
 
 FILE_NAME = "centavo.log"
 
@@ -50,10 +51,11 @@ class LogReporter:
         self._write(
             decision.at,
             "decision",
-            f"{VERBS[decision.verdict]}: {decision.reason}",
+            f"{VERBS[decision.verdict]}: {reason_in_words(decision.reason)}",
             {
                 "verdict": decision.verdict.value,
                 "policy": decision.policy,
+                "reason_code": decision.reason.code,
                 "current": decision.current.present,
                 "target": decision.target.present,
                 "saving_usd": decision.saving_usd,

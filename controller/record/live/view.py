@@ -20,6 +20,7 @@ from rich.text import Text
 
 from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, Fleet, Move, MovePhase, Verdict
 from controller.record.journal.summary import MICRO, Summary
+from controller.words.reasons import reason_in_words
 
 KEPT_DECISIONS = 4
 KEPT_NOTES = 4
@@ -126,7 +127,7 @@ class RunView:
         """A decision."""
         self.decision = decision
         self.flavors = {estimate.flavor: estimate for estimate in decision.flavors} or self.flavors
-        reason = _shortened(decision.reason, (decision.current, decision.target))
+        reason = _shortened(reason_in_words(decision.reason), (decision.current, decision.target))
         last = self.decisions[-1] if self.decisions else None
         if last is not None and (last.verdict, last.reason) == (decision.verdict, reason):
             self.decisions[-1] = SpokenDecision(last.verdict, last.reason, decision.at, last.times + 1)

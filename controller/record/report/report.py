@@ -19,6 +19,7 @@ from controller.observe.changes import distinct_changes
 from controller.record.journal.journal import Journal
 from controller.record.journal.summary import Summary
 from controller.record.report.alternatives import alternatives
+from controller.words.reasons import reason_in_words
 
 FILE_NAME = "report.json"
 SCORES = Path("results") / "scores.json"
@@ -137,9 +138,11 @@ def _move(move: Move, changes: list[tuple[float, float, int]]) -> dict[str, Any]
         "at": iso(move.at),
         "from": move.source.present,
         "to": move.target.present,
-        "reason": move.reason,
+        "reason": reason_in_words(move.reason),
+        "reason_code": move.reason.code,
         "outcome": move.phase.value,
-        "outcome_reason": move.outcome_reason,
+        "outcome_reason": None if move.outcome_reason is None else reason_in_words(move.outcome_reason),
+        "outcome_code": None if move.outcome_reason is None else move.outcome_reason.code,
         "took_s": None if move.ended_at is None else round(move.ended_at - move.at, 1),
         "pause_s": round(sum(pause_s for _, pause_s, _ in own), 3) if own else move.pause_s,
         "steps_lost": sum(lost for _, _, lost in own) if own else move.steps_lost,

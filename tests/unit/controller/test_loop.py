@@ -21,7 +21,9 @@ from controller.domain.errors import (
     TerraformError,
     TrainingFailedError,
 )
+from controller.domain.reasons import Said
 from controller.record.journal.journal import Stage
+from controller.words.reasons import reason_in_words
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World
 
@@ -129,12 +131,12 @@ def grow_once(world: World, what: str) -> Callable[..., Decision]:
         now = given.observations[-1]
         target = Fleet({"c5.large": 3})
         if given.history.moves or len(now.facts) < now.fleet.size:
-            return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
+            return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, Said("nothing to do"))
         if what == "never_joins":
             world.never_joins = {f"i-{number:04}" for number in range(4, 7)}
         else:
             getattr(world, what).add("c5.large")
-        return Decision(now.at, "test", Verdict.MOVE, now.fleet, target, "cheaper")
+        return Decision(now.at, "test", Verdict.MOVE, now.fleet, target, Said("cheaper"))
 
     return decide
 
@@ -225,7 +227,7 @@ def stay_and(act: Callable[[], None]) -> Callable[..., Decision]:
     def decide(given: DecisionInput) -> Decision:
         act()
         now = given.observations[-1]
-        return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
+        return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, Said("nothing to do"))
 
     return decide
 
@@ -283,7 +285,9 @@ def test_a_refused_move_is_tried_again_after_twice_the_time_each_time(world: Wor
     for failures, waited_s in enumerate(waits):
         assert first_s * 2**failures <= waited_s <= first_s * 2**failures + 30
     assert world.fleet() == {}, "the workers are given back all the same, by their groups"
-    told = {decision.reason for decision in one.journal.decisions() if decision.verdict is Verdict.REFUSE}
+    told = {
+        reason_in_words(decision.reason) for decision in one.journal.decisions() if decision.verdict is Verdict.REFUSE
+    }
     assert len(told) == len(moves) and all("has failed before and waits until" in reason for reason in told)
 
 
@@ -318,7 +322,7 @@ def test_a_flavor_that_can_not_be_had_again_and_again_is_left_alone_longer_and_l
     def decide(given: DecisionInput) -> Decision:
         now, target = given.observations[-1], Fleet({"c5.large": 2 + len(given.history.moves)})
         verdict = Verdict.MOVE if len(now.facts) == now.fleet.size else Verdict.STAY
-        return Decision(now.at, "test", verdict, now.fleet, target, "cheaper")
+        return Decision(now.at, "test", verdict, now.fleet, target, Said("cheaper"))
 
     one = controller(decider=decide)
     one.optimizer.run()
@@ -336,7 +340,9 @@ def test_a_probe_is_remembered_as_one(world: World, controller: Start) -> None:
         target = Fleet({"t2.medium": 1, "c5.large": 2, "c5.xlarge": 1})
         is_new = not given.history.moves and len(now.facts) == now.fleet.size
         verdict = Verdict.MOVE if is_new else Verdict.STAY
-        return Decision(now.at, "test", verdict, now.fleet, target if is_new else now.fleet, "try it", is_probe=is_new)
+        return Decision(
+            now.at, "test", verdict, now.fleet, target if is_new else now.fleet, Said("try it"), is_probe=is_new
+        )
 
     one = controller(decider=decide)
     one.optimizer.run()

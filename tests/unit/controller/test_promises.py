@@ -19,6 +19,7 @@ from controller.config.environment import Environment, parse_settings
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, Limits, Observation, Verdict
 from controller.domain.errors import ConfigError
+from controller.domain.reasons import Said
 from controller.loop import decide_on
 from controller.record.journal.journal import Stage
 from controller.record.journal.runs import unfinished_run
@@ -117,7 +118,7 @@ def test_deciding_is_bound_by_what_was_asked_over_what_centavo_yml_says(tmp_path
 
     def decide(given: DecisionInput) -> Decision:
         asked.append(given.limits)
-        return Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
+        return Decision(START, "p", Verdict.STAY, FLEET, FLEET, Said("nothing to do"))
 
     here = context(tmp_path, deadline_at=START + 7200, max_nodes=7, budget_usd=9.0)
     journal = here.journal(ask=parse_asked("10m", None))
@@ -165,7 +166,7 @@ def test_status_names_them_only_where_there_are_such(
 def test_explain_ends_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here = context(tmp_path)
     here.journal(ask=parse_asked("10m", "5")).add_decision(
-        Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
+        Decision(START, "p", Verdict.STAY, FLEET, FLEET, Said("nothing to do"))
     )
     explain(here, parser().parse_args(["explain"]))
     assert capsys.readouterr().out.endswith("deadline 2027-01-15T08:10:00Z\nbudget 5.0000 $\n")

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from controller.domain import Fleet
+from controller.record.journal.reasons import reason_from_plain
+from controller.words.reasons import reason_in_words
 
 DIGITS = 4
 """Significant digits of the evidence; report.json and the journal have all of them."""
@@ -55,7 +57,7 @@ def _row(decision: Mapping[str, Any], started_at: float, words: _Words) -> list[
         round(decision["at"] - started_at),
         words(decision["verdict"]),
         words(decision["policy"]),
-        words(decision["reason"]),
+        words(reason_in_words(reason_from_plain(decision["reason"]))),
         words(str(Fleet(decision["current"]))),
         words(str(Fleet(decision["target"]))),
         rounded(decision["saving_usd"]),

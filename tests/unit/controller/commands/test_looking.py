@@ -17,6 +17,7 @@ from controller.commands.looking import follow
 from controller.domain import Observation
 from controller.domain.errors import JournalError, StoppedError
 from controller.record.journal.journal import FILE_NAME, Journal
+from controller.words.reasons import reason_in_words
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
@@ -180,7 +181,7 @@ def test_the_last_decision_is_explained(root: Path, capsys: Captured) -> None:
     decision = added(root, synthetic.moved_run, "one").last_decision()
     assert decision is not None
     assert centavo(root, "explain") == 0
-    assert decision.reason in " ".join(capsys.readouterr().out.split())
+    assert reason_in_words(decision.reason) in " ".join(capsys.readouterr().out.split())
     assert centavo(root, "explain", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["verdict"] == "stay"

@@ -19,6 +19,7 @@ from controller.commands.telling import telling
 from controller.config.environment import Environment, parse_settings
 from controller.domain import Fleet, Move, MovePhase, Verdict
 from controller.domain.errors import ConfigError
+from controller.domain.reasons import Said
 from controller.edges.clock import SystemClock
 from controller.record.live.events import PlainReporter
 from controller.record.live.logs import FILE_NAME as LOG_NAME
@@ -54,7 +55,9 @@ def tell(context: Context, run: SyntheticRun) -> None:
     reporter.observed(observation, None, 0.25)
     reporter.decided(run.decision(observation, Verdict.MOVE, target, "51 % cheaper"))
     for phase in (MovePhase.GROWING, MovePhase.DONE):
-        reporter.moved(run.now, Move(1, run.now, run.fleet, target, "51 % cheaper", phase), f"it is {phase.value}")
+        reporter.moved(
+            run.now, Move(1, run.now, run.fleet, target, Said("51 % cheaper"), phase), f"it is {phase.value}"
+        )
     reporter.note(run.now, "fetching the results")
 
 

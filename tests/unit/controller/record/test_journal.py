@@ -29,6 +29,7 @@ from controller.domain import (
     Verdict,
 )
 from controller.domain.errors import JournalError
+from controller.domain.reasons import Said
 from controller.record.journal.journal import Journal, Stage
 from controller.record.journal.runs import latest_run, start_run, unfinished_run
 
@@ -57,7 +58,7 @@ FACT = Fact(
     MembershipChange(NOW - 5, 1, 2, 1.5, 0),
 )
 OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", "missing"),))
-MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), "cheaper")
+MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_a_decision_comes_back_whole(journal: Journal) -> None:
         Verdict.MOVE,
         FLEET,
         Fleet({"t2.medium": 2}),
-        "cheaper",
+        Said("cheaper"),
         (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50, None),),
         (FleetEstimate(FLEET, 0.5, 200.0, 0.2, 0.3, 60.0, 0.1),),
         0.2,
@@ -140,7 +141,7 @@ def test_a_move_comes_back_whole_in_every_phase(journal: Journal, phase: MovePha
         phase=phase,
         grown=("i-3",),
         drain=("i-1", "i-2"),
-        outcome_reason="why",
+        outcome_reason=Said("why"),
         ended_at=NOW + 9,
         pause_s=1.5,
         steps_lost=0,

@@ -106,7 +106,7 @@ def test_every_decision_is_packed_with_its_evidence(moved: Run) -> None:
     assert len(rows) == len(moved.decisions)
     for row, decision in zip(rows, moved.decisions, strict=True):
         assert words[row[1]] == decision["verdict"]
-        assert words[row[3]] == decision["reason"]
+        assert words[row[3]] == decision["reason"]["text"]
         assert row[0] == round(decision["at"] - moved.started_at)
         assert [words[flavor[0]] for flavor in row[9]] == [flavor["flavor"] for flavor in decision["flavors"]]
         assert row[9][0][2] == rounded(decision["flavors"][0]["tokens_per_s"])

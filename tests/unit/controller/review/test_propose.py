@@ -13,6 +13,7 @@ from controller.commands.context import Context
 from controller.commands.reviewing import propose
 from controller.domain import Decision, Fleet, Verdict
 from controller.domain.errors import StoppedError
+from controller.domain.reasons import Said
 from controller.loop import Optimizer
 from controller.observe.price_book import PriceBook
 from controller.record.journal.journal import Stage
@@ -113,7 +114,7 @@ def test_a_wish_that_is_gone_closes_what_was_proposed(
 
     def stay(*given: Any) -> Decision:
         decision = decide(*given)
-        return replace(decision, verdict=Verdict.STAY, target=decision.current, reason="the price has risen")
+        return replace(decision, verdict=Verdict.STAY, target=decision.current, reason=Said("the price has risen"))
 
     monkeypatch.setattr(desk, "decider", lambda cluster, policy: stay)
     assert run(desk) == 0
