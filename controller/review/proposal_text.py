@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from controller.decide.explain import render_explanation
 from controller.domain import Decision, FlavorEstimate, FleetEstimate
-from controller.review import words
 from controller.review.markdown import GITHUB_LIMIT, MARGIN, characters, cut, sides, template
 from controller.review.proposals import Proposal
 from controller.review.summary import Quantity
+from controller.words import numbers as words
 from controller.words.reasons import reason_in_words
 
 MOST_BARS = 8

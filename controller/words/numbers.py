@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from controller.domain import FlavorEstimate
-from controller.edges.terraform_plan import Marker
 
 NOT_MEASURED = "not measured yet"
 NO_PRICE = "no price"
-LONGEST_VALUE = 80
-BULKY = ("user_data", "user_data_base64")
-"""Attributes whose value says nothing to a reader."""
 
 
 def usd(value: float | None, unknown: str = NOT_MEASURED) -> str:
-    """Dollars with as many digits as matter: 0.00523 $, 0.0928 $, 1.50 $."""
+    """Returns dollars with as many digits as matter: `$0.00523`, `$0.0928`, `$1.50`, `-$0.02`."""
     if value is None:
         return unknown
-    return "0 $" if value == 0 else f"{value:,.{_usd_decimals(value)}f} $"
+    return f"{'-' if value < 0 else ''}${abs(value):,.{_usd_decimals(value)}f}" if value else "$0"
 
 
 def _usd_decimals(value: float) -> int:
@@ -95,18 +89,6 @@ def nodes(count: int | None) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def value(path: str, leaf: Any) -> str:
-    """A leaf of a resource in one short line."""
-    if leaf is None:
-        return "nothing"
-    if isinstance(leaf, Marker):
-        return str(leaf)
-    if path.partition(".")[0] in BULKY:
-        return f"(script of {len(str(leaf)):,} characters)"
-    text = leaf if isinstance(leaf, str) else json.dumps(leaf, sort_keys=True)
-    return shortened(text, LONGEST_VALUE)
 
 
 def shortened(text: str, longest: int) -> str:
