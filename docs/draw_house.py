@@ -66,9 +66,8 @@ def floors_of(arrows: Mapping[str, Iterable[str]]) -> dict[str, int]:
 
 def description(everything: Mapping[str, Arrows]) -> str:
     """Returns the arrows as text, which the picture carries, so that a test can tell whether it is up to date."""
-    return "; ".join(
-        f"{room} -> {', '.join(sorted(below))}" for arrows in everything.values() for room, below in sorted(arrows.items()) if below
-    )
+    rooms = [(room, below) for arrows in everything.values() for room, below in sorted(arrows.items()) if below]
+    return "; ".join(f"{room} -> {', '.join(sorted(below))}" for room, below in rooms)
 
 
 def direct(arrows: Arrows) -> Arrows:
