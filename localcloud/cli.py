@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from localcloud.ports import PortTakenError, check_free
-from localcloud.processes import STATE_MARKER, end_marked
 from localcloud.settings import API_ADDRESS, Settings, SettingsError, load_settings
 from localcloud.state import Running, StateDir, start_time
+from localcloud.support.ports import PortTakenError, check_free
+from localcloud.support.processes import STATE_MARKER, end_marked
 
 DEFAULT_CONFIG = Path("terraform/environments/local/localcloud.yml")
 DEFAULT_STATE_DIR = Path(".localcloud")

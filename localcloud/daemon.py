@@ -9,14 +9,14 @@ import sys
 import threading
 from typing import Any
 
-from localcloud.hosts_link import HostsLink
-from localcloud.ports import check_free
-from localcloud.processes import STATE_MARKER, end_marked
-from localcloud.region import Region
-from localcloud.server import make_api_server
+from localcloud.api.region import Region
+from localcloud.api.server import make_api_server
+from localcloud.link.hosts_process import HostsLink
+from localcloud.link.spec import HostReport
 from localcloud.settings import API_ADDRESS, Settings
-from localcloud.spec import HostReport
 from localcloud.state import StateDir
+from localcloud.support.ports import check_free
+from localcloud.support.processes import STATE_MARKER, end_marked
 
 CLOCK_S = 0.2
 

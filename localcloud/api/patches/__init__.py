@@ -1,0 +1,1 @@
+"""The one place where classes of moto are changed."""

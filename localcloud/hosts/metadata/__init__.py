@@ -1,0 +1,1 @@
+"""The instance metadata service, for hosts of every kind."""

@@ -1,0 +1,28 @@
+"""A NAT gateway ends as on EC2: with its interface, and letting go of its address."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+from moto import mock_aws
+from moto.ec2.models import EC2Backend
+
+from localcloud.api.patches import corrections
+
+
+@mock_aws
+def test_a_deleted_nat_gateway_leaves_neither_interface_nor_association(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EC2Backend, "delete_nat_gateway", EC2Backend.delete_nat_gateway)  # is put back afterwards
+    corrections._end_nat_gateways_with_their_interfaces()
+    ec2 = boto3.client("ec2", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.1.0/24")["Subnet"]["SubnetId"]
+    address = ec2.allocate_address(Domain="vpc")["AllocationId"]
+    gateway = ec2.create_nat_gateway(SubnetId=subnet, AllocationId=address)["NatGateway"]["NatGatewayId"]
+    assert "AssociationId" in ec2.describe_addresses(AllocationIds=[address])["Addresses"][0]
+
+    ec2.delete_nat_gateway(NatGatewayId=gateway)
+
+    assert ec2.describe_network_interfaces()["NetworkInterfaces"] == []
+    assert not ec2.describe_addresses(AllocationIds=[address])["Addresses"][0].get("AssociationId")
+    ec2.release_address(AllocationId=address)
