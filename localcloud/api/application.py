@@ -1,23 +1,31 @@
-"""The AWS API on loopback: moto's WSGI application, with the services that moto lacks dispatched before it."""
+"""The WSGI application of the AWS API: it passes each request to moto or to a service of localcloud's own."""
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qs
 
-from localcloud.api.control.actions import PREFIX, Control, ControlError
+from localcloud.api.control.control import PREFIX, Control
+from localcloud.api.control.requests import ControlError
 from localcloud.api.errors import ServiceError
 from localcloud.api.replays import Replays
+from localcloud.api.wsgi import (
+    Body,
+    Environ,
+    StartResponse,
+    WsgiApplication,
+    action_of,
+    json_answer,
+    read_body,
+    signed_service,
+)
 
-StartResponse = Callable[..., Any]
-Environ = dict[str, Any]
-Answering = Callable[[str, dict[str, Any]], dict[str, Any]]
+Service = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Returns the response to an action and its request, or raises `ServiceError`."""
 
 SHARED_STATE = ("ec2", "autoscaling")  # services whose models localcloud's own threads change too
 READING = ("Describe", "Get", "List")
@@ -25,14 +33,22 @@ READING = ("Describe", "Get", "List")
 log = logging.getLogger("localcloud.api")
 
 
-class Api:
-    """A WSGI application. `lock` guards the models of EC2 and Auto Scaling; `tick` follows each change to them."""
+class Application:
+    """The application.
+
+    Args:
+        moto: moto's application, which answers everything else.
+        control: answers the control API.
+        own_services: the services that moto lacks, by the name that requests are signed for.
+        lock: guards the models of EC2 and Auto Scaling.
+        tick: is called after each change of these models.
+    """
 
     def __init__(
         self,
-        moto: Callable[[Environ, StartResponse], Iterable[bytes]],
+        moto: WsgiApplication,
         control: Control,
-        own_services: Mapping[str, Answering],
+        own_services: Mapping[str, Service],
         lock: threading.RLock,
         tick: Callable[[], None],
     ) -> None:
@@ -43,7 +59,8 @@ class Api:
         self.tick = tick
         self.replays = Replays()
 
-    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Body:
+        """Answers a request."""
         path = environ.get("PATH_INFO", "")
         if path.startswith(PREFIX):
             return self._control(environ, start_response, path)
@@ -54,7 +71,7 @@ class Api:
             return self._shared(environ, start_response, service)
         return self.moto(environ, start_response)
 
-    def _shared(self, environ: Environ, start_response: StartResponse, service: str) -> Iterable[bytes]:
+    def _shared(self, environ: Environ, start_response: StartResponse, service: str) -> Body:
         body = read_body(environ)
         action = action_of(body, environ.get("QUERY_STRING", ""))
         started = time.monotonic()
@@ -66,56 +83,24 @@ class Api:
         log.info("%s %s took %.0f ms", service, action, 1000 * (time.monotonic() - started))
         return answer
 
-    def _own(self, environ: Environ, start_response: StartResponse, answer_to: Answering) -> Iterable[bytes]:
-        """A service in the JSON protocol that moto lacks as a whole."""
+    def _own(self, environ: Environ, start_response: StartResponse, service: Service) -> Body:
+        """Answers in AWS's JSON protocol."""
         action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
         request = json.loads(read_body(environ) or b"{}")
         try:
             with self.lock:
-                answer, status = answer_to(action, request), "200 OK"
+                answer, status = service(action, request), "200 OK"
         except ServiceError as error:
             answer, status = {"__type": error.code, "message": str(error)}, "400 Bad Request"
-        return _json(start_response, status, answer, "application/x-amz-json-1.1")
+        return json_answer(start_response, status, answer, "application/x-amz-json-1.1")
 
-    def _control(self, environ: Environ, start_response: StartResponse, path: str) -> Iterable[bytes]:
-        body = read_body(environ)
+    def _control(self, environ: Environ, start_response: StartResponse, path: str) -> Body:
+        body, method = read_body(environ), environ["REQUEST_METHOD"]
         try:
             with self.lock:
-                answer, status = self.control.answer(environ["REQUEST_METHOD"], path, body), "200 OK"
-                if environ["REQUEST_METHOD"] == "POST":
+                answer, status = self.control.answer(method, path, body), "200 OK"
+                if method == "POST":
                     self.tick()
         except ControlError as error:
             answer, status = {"error": str(error)}, f"{error.status} Error"
-        return _json(start_response, status, answer)
-
-
-def signed_service(authorization: str) -> str:
-    """The service in a request's credential scope, empty when it is not signed (Signature Version 4)."""
-    _, found, scope = authorization.partition("Credential=")
-    parts = scope.split(",")[0].split("/")
-    return parts[3].lower() if found and len(parts) >= 5 else ""
-
-
-def read_body(environ: Environ) -> bytes:
-    """The request's body, which stays readable for whoever comes next."""
-    length = int(environ.get("CONTENT_LENGTH") or 0)
-    body: bytes = environ["wsgi.input"].read(length) if length else b""
-    environ["wsgi.input"] = io.BytesIO(body)
-    return body
-
-
-def action_of(body: bytes, query: str) -> str:
-    """The action of a request in the query protocol, empty when it has none."""
-    for text in (body.decode(errors="replace"), query):
-        action = parse_qs(text).get("Action")
-        if action:
-            return action[0]
-    return ""
-
-
-def _json(
-    start_response: StartResponse, status: str, document: object, content_type: str = "application/json"
-) -> Iterable[bytes]:
-    body = json.dumps(document).encode() + b"\n"
-    start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body)))])
-    return [body]
+        return json_answer(start_response, status, answer)

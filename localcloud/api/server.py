@@ -1,4 +1,4 @@
-"""The HTTP server of the API: werkzeug's, threaded, quiet about each request."""
+"""The HTTP server of the API: werkzeug's, with a thread for each request. It logs failed requests only."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class _Handler(WSGIRequestHandler):
 
 
 def make_api_server(address: str, port: int, application: Callable[..., Any]) -> BaseWSGIServer:
-    """Listen on an address; requests are served in threads once `serve_forever` runs."""
+    """Returns a server that listens already. It answers requests once `serve_forever` runs."""
     return make_server(address, port, application, threaded=True, request_handler=_Handler)

@@ -1,16 +1,8 @@
-"""What the API side tells the hosts side about an instance, and what it hears back: values that travel as JSON."""
+"""A host that shall run, as the API describes it to the hosts' process."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
-
-BOOTING = "booting"
-READY = "ready"
-FAILED = "failed"
-STOPPING = "stopping"
-GONE = "gone"
 
 
 @dataclass(frozen=True)
@@ -23,10 +15,10 @@ class SpotNotice:
 
 @dataclass(frozen=True)
 class HostSpec:
-    """A host that shall run: an instance as its operating system would see it.
+    """An instance as its operating system would see it.
 
-    `boot` counts the instance's starts; a host whose number changes is restarted. `speed` is a share of one core, None
-    is unbraked. An `unreachable` host runs but never answers.
+    `boot` counts the starts of the instance; a host is restarted when its number changes. `speed` is a share of one
+    core; None means unbraked. An `unreachable` host runs but never answers.
     """
 
     instance_id: str
@@ -50,28 +42,3 @@ class HostSpec:
     speed: float | None = None
     unreachable: bool = False
     boot: int = 1
-
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> HostSpec:
-        """The inverse of `to_json`."""
-        notice = document.get("spot_notice")
-        return cls(**{**document, "spot_notice": SpotNotice(**notice) if notice else None})
-
-
-@dataclass(frozen=True)
-class HostReport:
-    """What became of a host: its state, why (when it failed), and how far its user data has come."""
-
-    instance_id: str
-    state: str
-    detail: str = ""
-    user_data: str = "none"
-    boot: int = 1
-
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return dataclasses.asdict(self)

@@ -1,4 +1,4 @@
-"""Whether a TCP port can be listened on, and if not, who has it."""
+"""Which process, if any, listens on a TCP port."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import socket
 from pathlib import Path
 
-LISTENING = "0A"
+LISTENING = "0A"  # the state of a listening socket in /proc/net/tcp
 
 
 class PortTakenError(Exception):
-    """Something else listens on an address that localcloud needs."""
+    """Another process listens on an address and a port that localcloud needs."""
 
     def __init__(self, address: str, port: int, entry: str) -> None:
         holder = holder_of(port)
@@ -22,7 +22,16 @@ class PortTakenError(Exception):
 
 
 def check_free(address: str, port: int, entry: str) -> None:
-    """Raise PortTakenError unless `address:port` can be listened on; `entry` is its name in the configuration."""
+    """Checks that a process can listen on `address:port`.
+
+    Args:
+        address: an IPv4 address of this machine.
+        port: a TCP port.
+        entry: the name of the port in the configuration, for the error's message.
+
+    Raises:
+        PortTakenError: another process listens there.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -34,7 +43,7 @@ def check_free(address: str, port: int, entry: str) -> None:
 
 
 def holder_of(port: int) -> tuple[int, str] | None:
-    """The process that listens on a TCP port, as (process id, command line); None when it cannot be told."""
+    """Returns the id and the command line of the process that listens on a port, or None if no process can be found."""
     inodes = _listening_inodes(port)
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -42,7 +51,7 @@ def holder_of(port: int) -> tuple[int, str] | None:
                 if os.readlink(descriptor) in inodes:
                     command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
                     return int(process.name), command
-        except OSError:
+        except OSError:  # the process has ended, or belongs to another user
             continue
     return None
 

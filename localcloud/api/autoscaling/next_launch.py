@@ -1,4 +1,4 @@
-"""What a group launches next: flavor, market, template version and subnet."""
+"""What a group launches next: flavor, market, version of the launch template and subnet."""
 
 from __future__ import annotations
 
@@ -8,44 +8,25 @@ from typing import Any
 
 from moto.autoscaling.models import ASG_NAME_TAG, FakeAutoScalingGroup, InstanceState
 
-from localcloud.api.ec2.lifecycle import Machines
+from localcloud.api.autoscaling.members import template_version
+from localcloud.api.ec2.capacity import room
+from localcloud.api.ec2.instances import Instances
 
 TEMPLATE_ID_TAG = "aws:ec2launchtemplate:id"
 TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:version"
 
 
-class Member(InstanceState):
-    """An instance in a group. It keeps the template that it was launched from; moto shows the group's at present."""
+def next_launch(group: FakeAutoScalingGroup, members: Sequence[InstanceState], instances: Instances) -> dict[str, Any]:
+    """Returns the arguments of `run_instances` for a group's next instance.
 
-    def __init__(self, instance: Any, group: FakeAutoScalingGroup, lifecycle_state: str) -> None:
-        instance.autoscaling_group = group
-        super().__init__(instance, lifecycle_state, protected_from_scale_in=group.new_instances_protected_from_scale_in)
-        self._launched_from = super().launch_template if group.ec2_launch_template else None
-        if self._launched_from and group.ec2_launch_template:
-            self._launched_from["Version"] = str(template_version(group))
-
-    @property
-    def launch_template(self) -> dict[str, Any] | None:
-        """Id, name and version of its launch template."""
-        return self._launched_from
-
-    @property
-    def version(self) -> int:
-        """The version of its launch template, 0 without one."""
-        return int(self._launched_from["Version"]) if self._launched_from else 0
-
-
-def template_version(group: FakeAutoScalingGroup) -> int:
-    """The number of the version that the group launches from; the group must have a template."""
-    assert group.ec2_launch_template
-    return int(group.ec2_launch_template.get_version(group.launch_template_version).number)
-
-
-def next_launch(group: FakeAutoScalingGroup, members: Sequence[InstanceState], machines: Machines) -> dict[str, Any]:
-    """The arguments of RunInstances for a group's next instance, given those that it has."""
+    Args:
+        group: the group.
+        members: the instances that the group has.
+        instances: all instances, for the room that each flavor has left.
+    """
     arguments: dict[str, Any] = {
         "tags": {"instance": _tags(group)},
-        "instance_type": _flavor(group, machines),
+        "instance_type": _flavor(group, instances),
         "is_instance_type_default": False,
         "launch_config": group.launch_config,
         "associate_public_ip": group.launch_config.associate_public_ip_address if group.launch_config else None,
@@ -72,18 +53,17 @@ def _tags(group: FakeAutoScalingGroup) -> dict[str, str]:
     return tags
 
 
-def _flavor(group: FakeAutoScalingGroup, machines: Machines) -> str:
-    """The first of the policy's flavors that there is room for; the template's when the policy names none."""
+def _flavor(group: FakeAutoScalingGroup, instances: Instances) -> str:
+    """Returns the first flavor of the group's policy that has room left, or the template's if the policy names none."""
     template = (group.mixed_instances_policy or {}).get("LaunchTemplate", {})
-    flavors: list[str] = [
-        entry["InstanceType"] for entry in template.get("Overrides") or [] if entry.get("InstanceType")
-    ]
+    overrides = template.get("Overrides") or []
+    flavors: list[str] = [entry["InstanceType"] for entry in overrides if entry.get("InstanceType")]
     flavors = flavors or [group.instance_type]
-    return next((flavor for flavor in flavors if machines.room(flavor) != 0), flavors[0])
+    return next((flavor for flavor in flavors if room(instances, flavor) != 0), flavors[0])
 
 
 def _wants_spot(group: FakeAutoScalingGroup, members: Sequence[InstanceState]) -> bool:
-    """Whether the mixed instances policy makes the next instance a spot instance."""
+    """Returns whether the group's policy makes the next instance a spot instance."""
     distribution = (group.mixed_instances_policy or {}).get("InstancesDistribution") or {}
     base = int(distribution.get("OnDemandBaseCapacity") or 0)
     percentage = distribution.get("OnDemandPercentageAboveBaseCapacity")

@@ -1,4 +1,4 @@
-"""Private addresses: inside the subnet, each held by one interface at a time, and freed ones handed out last."""
+"""Private addresses: each lies in its subnet, belongs to one interface at a time, and is reused as late as possible."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.subnets import Subnet
 
-RESERVED_AT_START = 4  # network, router, DNS and one more: AWS keeps them
+RESERVED_AT_START = 4  # AWS keeps the network's own address, the router's, the DNS server's and one more
 
 
 class Addresses:
-    """Hands out addresses in turn. moto reuses freed ones at once and frees some twice, so that two may get one."""
+    """Gives out the addresses of a subnet in turn.
+
+    moto gives out a freed address again at once, and frees some twice, so that two interfaces may get one address.
+    """
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
     def next_in(self, ec2: EC2Backend, subnet: Subnet) -> str:
-        """A free address of a subnet; raises InsufficientFreeAddressesInSubnet."""
+        """Returns a free address of a subnet.
+
+        Raises:
+            EC2ClientError: InsufficientFreeAddressesInSubnet.
+        """
         network = ipaddress.IPv4Network(subnet.cidr_block)
         taken = _taken(ec2, subnet)
         usable = range(RESERVED_AT_START, network.num_addresses - 1)

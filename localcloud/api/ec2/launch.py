@@ -1,31 +1,24 @@
-"""From a launch template to an instance: what moto leaves out of it, both for RunInstances and for groups."""
+"""RunInstances with all of a launch template, for calls of the API and for Auto Scaling groups."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
-from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance
 from moto.ec2.utils import convert_tag_spec
 
-from localcloud.api.ec2.lifecycle import Machines
+from localcloud.api.ec2.capacity import check_room
+from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.quotas import check_quota
 
-run_moto_instances = EC2Backend.run_instances
-
-
-def no_capacity(flavor: str, zone: str) -> str:
-    """EC2's words for it."""
-    return (
-        f"We currently do not have sufficient {flavor} capacity in the Availability Zone you requested ({zone}). "
-        "Our system will be working on provisioning additional capacity."
-    )
+# moto's own method, before `localcloud.api.patches` replaces it.
+_moto_run_instances = EC2Backend.run_instances
 
 
 def run_instances(
-    machines: Machines,
+    instances: Instances,
     ec2: EC2Backend,
     image_id: str | None,
     count: int,
@@ -33,17 +26,31 @@ def run_instances(
     security_group_names: list[str],
     **request: Any,
 ) -> Any:
-    """RunInstances: the request's own values first, the launch template's for the rest. Returns moto's reservation.
+    """Launches instances. Values of the request come first; the launch template gives the rest.
 
-    Raises EC2's errors: InsufficientInstanceCapacity when a flavor is configured to have no room for all of them,
-    VcpuLimitExceeded or MaxSpotInstanceCountExceeded when they are more than the quota allows.
+    Args:
+        instances: where the new instances are tracked.
+        ec2: moto's model.
+        image_id: the image; None leaves it to the template.
+        count: how many instances.
+        user_data: the user data in base64; None leaves it to the template.
+        security_group_names: the names of security groups.
+        request: further arguments of moto's `run_instances`.
+
+    Returns:
+        moto's reservation.
+
+    Raises:
+        EC2ClientError: InsufficientInstanceCapacity if the configured capacity has no room for all of them;
+            VcpuLimitExceeded or MaxSpotInstanceCountExceeded if the quota does not allow all of them.
     """
     template = _template(ec2, request.get("launch_template"))
     filled = {**request, **_from_template(template, request)}
-    check_quota(machines, filled["instance_type"], filled.get("instance_market_options") == "spot", count)
-    _check_room(machines, filled["instance_type"], filled.get("placement") or f"{ec2.region_name}a", count)
-    given = {nic.get("NetworkInterfaceId") for nic in filled.get("nics", [])}
-    reservation = run_moto_instances(
+    flavor = filled["instance_type"]
+    check_quota(instances, flavor, filled.get("instance_market_options") == "spot", count)
+    check_room(instances, flavor, filled.get("placement") or f"{ec2.region_name}a", count)
+    given_interfaces = {nic.get("NetworkInterfaceId") for nic in filled.get("nics", [])}
+    reservation = _moto_run_instances(
         ec2,
         image_id or template.get("ImageId", ""),
         count,
@@ -53,8 +60,9 @@ def run_instances(
     )
     profile = {} if _names_profile(request) else template.get("IamInstanceProfile", {})
     for instance in reservation.instances:
-        _complete(ec2, instance, template, given, profile)
-        machines.adopt(instance)
+        _complete(instance, template, given_interfaces)
+        _associate(ec2, instance, profile)
+        instances.adopt(instance)
     return reservation
 
 
@@ -65,24 +73,8 @@ def _template(ec2: EC2Backend, reference: dict[str, Any] | None) -> dict[str, An
 
 
 def _from_template(template: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of moto's run_instances that the request left to the template."""
-    interfaces = template.get("NetworkInterfaces", [])
-    for index, interface in enumerate(interfaces):
-        interface.setdefault("DeviceIndex", index)
-    placement = template.get("Placement", {})
-    offered = {
-        "key_name": template.get("KeyName"),
-        "security_group_ids": template.get("SecurityGroupIds"),
-        "nics": interfaces,
-        "placement": placement.get("AvailabilityZone"),
-        "ebs_optimized": template.get("EbsOptimized"),
-        "instance_market_options": template.get("InstanceMarketOptions", {}).get("MarketType"),
-        "instance_initiated_shutdown_behavior": template.get("InstanceInitiatedShutdownBehavior"),
-        "metadata_options": template.get("MetadataOptions"),
-        "disable_api_termination": template.get("DisableApiTermination"),
-        "disable_api_stop": template.get("DisableApiStop"),
-    }
-    filled = {name: value for name, value in offered.items() if value and not request.get(name)}
+    """Returns the arguments of moto's `run_instances` that the request left to the template."""
+    filled = {name: value for name, value in _offered(template).items() if value and not request.get(name)}
     if template.get("Monitoring", {}).get("Enabled"):
         filled["monitoring_state"] = "enabled"
     if template.get("InstanceType") and request.get("is_instance_type_default", True):
@@ -93,28 +85,43 @@ def _from_template(template: dict[str, Any], request: dict[str, Any]) -> dict[st
     return {**filled, "tags": tags}
 
 
-def _check_room(machines: Machines, flavor: str, zone: str, count: int) -> None:
-    room = machines.room(flavor)
-    if room is not None and room < count:
-        raise EC2ClientError("InsufficientInstanceCapacity", no_capacity(flavor, zone))
+def _offered(template: dict[str, Any]) -> dict[str, Any]:
+    """Returns a template's values under the names of moto's arguments."""
+    interfaces = template.get("NetworkInterfaces", [])
+    for index, interface in enumerate(interfaces):
+        interface.setdefault("DeviceIndex", index)
+    return {
+        "key_name": template.get("KeyName"),
+        "security_group_ids": template.get("SecurityGroupIds"),
+        "nics": interfaces,
+        "placement": template.get("Placement", {}).get("AvailabilityZone"),
+        "ebs_optimized": template.get("EbsOptimized"),
+        "instance_market_options": template.get("InstanceMarketOptions", {}).get("MarketType"),
+        "instance_initiated_shutdown_behavior": template.get("InstanceInitiatedShutdownBehavior"),
+        "metadata_options": template.get("MetadataOptions"),
+        "disable_api_termination": template.get("DisableApiTermination"),
+        "disable_api_stop": template.get("DisableApiStop"),
+    }
 
 
 def _names_profile(request: dict[str, Any]) -> bool:
     return bool(request.get("iam_instance_profile_name") or request.get("iam_instance_profile_arn"))
 
 
-def _complete(
-    ec2: EC2Backend, instance: Instance, template: dict[str, Any], given: set[Any], profile: dict[str, str]
-) -> None:
+def _complete(instance: Instance, template: dict[str, Any], given_interfaces: set[Any]) -> None:
+    """Sets what moto leaves out of a new instance."""
     for nic in instance.nics.values():
-        # EC2 deletes the interfaces that it made for an instance with it; moto would leave them, and their addresses.
-        nic.delete_on_termination = nic.id not in given
+        # EC2 deletes the interfaces that it made for an instance with it. moto would leave them and their addresses.
+        nic.delete_on_termination = nic.id not in given_interfaces
     if not instance.security_groups and instance.nics:
-        # Groups that were named for the interface are the instance's too; moto keeps them apart.
+        # Security groups of the interface are the instance's too. moto keeps them apart.
         instance.security_groups = list(instance.nics[0]._group_set)
-    group = template.get("Placement", {}).get("GroupName")
-    if group:
-        instance._placement.group_name = group
+    placement_group = template.get("Placement", {}).get("GroupName")
+    if placement_group:
+        instance._placement.group_name = placement_group
+
+
+def _associate(ec2: EC2Backend, instance: Instance, profile: dict[str, str]) -> None:
     if profile:
         ec2.associate_iam_instance_profile(
             instance_id=instance.id,

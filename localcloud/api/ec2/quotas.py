@@ -1,4 +1,4 @@
-"""Service quotas: how many vCPUs of each class of instance types may run, told and enforced as on AWS. moto knows none.
+"""Quotas of EC2: how many vCPUs of each class of instance types may run. moto has none.
 
 Codes and names: https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
-from localcloud.api.ec2.lifecycle import PENDING, RUNNING, Machines
-from localcloud.api.errors import ServiceError
+from localcloud.api.ec2.instances import Instances
+from localcloud.api.ec2.states import PENDING, RUNNING
 
-SERVICE = "ec2"
 DEFAULT_VCPUS = 1000
 STANDARD = frozenset(("a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"))
 GPU_G, GPU_P = frozenset(("g", "gr", "vt")), frozenset(("p",))
@@ -23,12 +21,16 @@ GPU_G, GPU_P = frozenset(("g", "gr", "vt")), frozenset(("p",))
 
 @dataclass(frozen=True)
 class Quota:
-    """The running vCPUs of some families, bought in one way."""
+    """A limit of the running vCPUs of some families, bought either on demand or on the spot market."""
 
     code: str
     spot: bool
     families: frozenset[str]
     name: str
+
+    def covers(self, flavor: str, spot: bool) -> bool:
+        """Returns whether an instance counts towards this quota."""
+        return self.spot == spot and _family(flavor) in self.families
 
 
 QUOTAS = (
@@ -42,13 +44,22 @@ QUOTAS = (
 CODES = tuple(quota.code for quota in QUOTAS)
 
 
-def check_quota(machines: Machines, flavor: str, spot: bool, count: int) -> None:
-    """Raise EC2's error when `count` more instances of a flavor would exceed a quota."""
-    quota = next((quota for quota in QUOTAS if quota.spot == spot and _family(flavor) in quota.families), None)
+def limit_of(quota: Quota, vcpu_quotas: dict[str, int]) -> int:
+    """Returns the vCPUs that a quota allows."""
+    return vcpu_quotas.get(quota.code, DEFAULT_VCPUS)
+
+
+def check_quota(instances: Instances, flavor: str, spot: bool, count: int) -> None:
+    """Checks that `count` more instances of a flavor stay within the quota.
+
+    Raises:
+        EC2ClientError: MaxSpotInstanceCountExceeded or VcpuLimitExceeded, in EC2's words.
+    """
+    quota = next((quota for quota in QUOTAS if quota.covers(flavor, spot)), None)
     if quota is None:
         return
-    limit = machines.vcpu_quotas.get(quota.code, DEFAULT_VCPUS)
-    if _used(machines, quota) + count * vcpus_of(flavor) <= limit:
+    limit = limit_of(quota, instances.faults.vcpu_quotas)
+    if _used(instances, quota) + count * vcpus_of(flavor) <= limit:
         return
     if spot:
         raise EC2ClientError("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
@@ -61,7 +72,7 @@ def check_quota(machines: Machines, flavor: str, spot: bool, count: int) -> None
 
 
 def vcpus_of(flavor: str) -> int:
-    """The vCPUs of an instance type; 1 for one that is unknown."""
+    """Returns the vCPUs of an instance type; 1 for an unknown one."""
     return int(INSTANCE_TYPES.get(flavor, {}).get("VCpuInfo", {}).get("DefaultVCpus", 1))
 
 
@@ -70,45 +81,6 @@ def _family(flavor: str) -> str:
     return letters.group() if letters else ""
 
 
-def _used(machines: Machines, quota: Quota) -> int:
-    living = [machine.instance for machine in machines if machine.state in (PENDING, RUNNING)]
-    return sum(
-        vcpus_of(instance.instance_type)
-        for instance in living
-        if _family(instance.instance_type) in quota.families and (instance.lifecycle == "spot") == quota.spot
-    )
-
-
-class ServiceQuotas:
-    """Answers the service's actions."""
-
-    def __init__(self, machines: Machines) -> None:
-        self.machines = machines
-
-    def answer(self, action: str, request: dict[str, Any]) -> dict[str, Any]:
-        """The response to one request; raises ServiceError."""
-        if request.get("ServiceCode") != SERVICE:
-            raise ServiceError("NoSuchResourceException", f"localcloud has quotas of {SERVICE} only")
-        if action in ("ListServiceQuotas", "ListAWSDefaultServiceQuotas"):
-            return {"Quotas": [self._to_api(quota) for quota in QUOTAS]}
-        if action in ("GetServiceQuota", "GetAWSDefaultServiceQuota"):
-            wanted = request.get("QuotaCode")
-            for quota in QUOTAS:
-                if quota.code == wanted:
-                    return {"Quota": self._to_api(quota)}
-            raise ServiceError("NoSuchResourceException", f"localcloud has no quota {wanted}")
-        raise ServiceError("InvalidParameterValueException", f"localcloud has no service quotas action {action}")
-
-    def _to_api(self, quota: Quota) -> dict[str, Any]:
-        region, account = self.machines.settings.region, self.machines.ec2.account_id
-        return {
-            "ServiceCode": SERVICE,
-            "ServiceName": "Amazon Elastic Compute Cloud (Amazon EC2)",
-            "QuotaArn": f"arn:aws:servicequotas:{region}:{account}:{SERVICE}/{quota.code}",
-            "QuotaCode": quota.code,
-            "QuotaName": quota.name,
-            "Value": float(self.machines.vcpu_quotas.get(quota.code, DEFAULT_VCPUS)),
-            "Unit": "None",
-            "Adjustable": True,
-            "GlobalQuota": False,
-        }
+def _used(instances: Instances, quota: Quota) -> int:
+    counted = [one for one in instances if one.state in (PENDING, RUNNING) and quota.covers(one.flavor, one.is_spot)]
+    return sum(vcpus_of(one.flavor) for one in counted)

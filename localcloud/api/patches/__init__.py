@@ -1,1 +1,6 @@
-"""The one place where classes of moto are changed."""
+"""The one place where classes of moto are changed.
+
+moto 5.1 dispatches an action to the method of that name on a response class, and serialises what the method returns
+with botocore's model. So an action that moto lacks is a function set on that class. Where moto's behaviour is too
+simple (states, addresses, groups), methods of its model classes are replaced. `corrections` holds what is wrong in moto.
+"""

@@ -1,59 +1,29 @@
-"""The price list service, which moto lacks: DescribeServices, GetAttributeValues and GetProducts for AmazonEC2.
-
-Prices come from a YAML file with one flavor per line, `c5.large: 0.085`: US dollars per hour, on demand, Linux.
-"""
+"""The price list service, which moto lacks: DescribeServices, GetAttributeValues and GetProducts for AmazonEC2."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
-import yaml
-from moto.ec2.models.instance_types import INSTANCE_TYPES
-
 from localcloud.api.errors import ServiceError
+from localcloud.api.prices.product import SERVICE, attributes_of, product
 
-SERVICE = "AmazonEC2"
 PAGE = 100
-TERM = "JRTCKXETXF"  # the price list's code for on-demand
-RATE = "6YS6EN2CT7"  # and for its hourly rate
-REGION_NAMES = {
-    "us-east-1": "US East (N. Virginia)",
-    "us-east-2": "US East (Ohio)",
-    "us-west-2": "US West (Oregon)",
-    "eu-west-1": "EU (Ireland)",
-    "eu-central-1": "EU (Frankfurt)",
-    "sa-east-1": "South America (Sao Paulo)",
-}
-
-
-def read_prices(path: Path | None) -> dict[str, float]:
-    """Flavor to US dollars per hour; raises ValueError that names the line which is not a price."""
-    if path is None:
-        return {}
-    try:
-        document = yaml.safe_load(path.read_text()) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise ValueError(f"cannot read the prices in {path}: {error}") from None
-    if not isinstance(document, dict):
-        raise ValueError(f"{path} must hold one `flavor: price` per line")
-    for flavor, price in document.items():
-        if isinstance(price, bool) or not isinstance(price, (int, float)) or price <= 0:
-            raise ValueError(f"{path}: the price of {flavor} must be positive dollars per hour, not {price!r}")
-    return {str(flavor): float(price) for flavor, price in document.items()}
 
 
 class PriceList:
-    """Answers the service's actions."""
+    """Answers the service's actions. `prices` are US dollars per hour by flavor."""
 
     def __init__(self, prices: dict[str, float], region: str) -> None:
         self.prices = prices
         self.region = region
 
     def answer(self, action: str, request: dict[str, Any]) -> dict[str, Any]:
-        """The response to one request; raises ServiceError."""
+        """Returns the response to a request.
+
+        Raises:
+            ServiceError: there is no such action or service.
+        """
         actions = {
             "DescribeServices": self._describe_services,
             "GetAttributeValues": self._attribute_values,
@@ -77,77 +47,17 @@ class PriceList:
     def _products(self, request: dict[str, Any]) -> dict[str, Any]:
         found = [flavor for flavor in sorted(self.prices) if self._matches(flavor, request.get("Filters", []))]
         start = int(request.get("NextToken") or 0)
-        size = int(request.get("MaxResults") or PAGE)
-        page: dict[str, Any] = {
-            "FormatVersion": "aws_v1",
-            "PriceList": [json.dumps(self._product(flavor)) for flavor in found[start : start + size]],
-        }
-        if start + size < len(found):
-            page["NextToken"] = str(start + size)
+        end = start + int(request.get("MaxResults") or PAGE)
+        products = [product(flavor, self.region, self.prices[flavor]) for flavor in found[start:end]]
+        page: dict[str, Any] = {"FormatVersion": "aws_v1", "PriceList": [json.dumps(one) for one in products]}
+        if end < len(found):
+            page["NextToken"] = str(end)
         return page
 
     def _matches(self, flavor: str, filters: list[dict[str, str]]) -> bool:
         attributes = self._attributes(flavor)
-        for wanted in filters:
-            name = wanted.get("Field", "")
-            if name == "ServiceCode":
-                continue
-            if attributes.get(name) != wanted.get("Value"):
-                return False
-        return True
+        asked = [one for one in filters if one.get("Field") != "ServiceCode"]
+        return all(attributes.get(one.get("Field", "")) == one.get("Value") for one in asked)
 
     def _attributes(self, flavor: str) -> dict[str, str]:
-        facts = INSTANCE_TYPES.get(flavor, {})
-        vcpus = facts.get("VCpuInfo", {}).get("DefaultVCpus")
-        memory_mib = facts.get("MemoryInfo", {}).get("SizeInMiB")
-        attributes = {
-            "servicecode": SERVICE,
-            "instanceType": flavor,
-            "location": REGION_NAMES.get(self.region, self.region),
-            "locationType": "AWS Region",
-            "regionCode": self.region,
-            "operatingSystem": "Linux",
-            "tenancy": "Shared",
-            "preInstalledSw": "NA",
-            "capacitystatus": "Used",
-            "licenseModel": "No License required",
-            "marketoption": "OnDemand",
-            "operation": "RunInstances",
-            "productFamily": "Compute Instance",
-            "usagetype": f"BoxUsage:{flavor}",
-            "termType": "OnDemand",
-        }
-        if vcpus:
-            attributes["vcpu"] = str(vcpus)
-        if memory_mib:
-            attributes["memory"] = f"{memory_mib / 1024:g} GiB"
-        return attributes
-
-    def _product(self, flavor: str) -> dict[str, Any]:
-        sku = hashlib.sha256(f"{self.region}/{flavor}".encode()).hexdigest()[:16].upper()
-        attributes = self._attributes(flavor)
-        family = attributes.pop("productFamily")
-        attributes.pop("termType")
-        rate = {
-            "rateCode": f"{sku}.{TERM}.{RATE}",
-            "unit": "Hrs",
-            "beginRange": "0",
-            "endRange": "Inf",
-            "description": f"${self.prices[flavor]} per On Demand Linux {flavor} Instance Hour",
-            "appliesTo": [],
-            "pricePerUnit": {"USD": f"{self.prices[flavor]:.10f}"},
-        }
-        term = {
-            "priceDimensions": {f"{sku}.{TERM}.{RATE}": rate},
-            "sku": sku,
-            "offerTermCode": TERM,
-            "effectiveDate": "2026-01-01T00:00:00Z",
-            "termAttributes": {},
-        }
-        return {
-            "product": {"productFamily": family, "attributes": attributes, "sku": sku},
-            "serviceCode": SERVICE,
-            "terms": {"OnDemand": {f"{sku}.{TERM}": term}},
-            "version": "1",
-            "publicationDate": "2026-01-01T00:00:00Z",
-        }
+        return attributes_of(flavor, self.region)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import pty
 import signal
-import struct
-import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,19 +15,25 @@ from typing import Any
 import asyncssh
 
 from localcloud.hosts.loopback.streams import CHUNK_BYTES, Sink, copy
+from localcloud.hosts.loopback.terminal import Keyboard, make_standard_input_the_terminal, resize
 
 SHELL = "/bin/bash"
 HANG_UP_GRACE_S = 2.0
 SIGNALS = {number.name.removeprefix("SIG"): number for number in signal.Signals}
-ACCEPTED_ENVIRONMENT = ("LANG", "LC_")  # as AcceptEnv in the sshd_config of the common distributions
+ACCEPTED_ENVIRONMENT = ("LANG", "LC_")  # like `AcceptEnv` in the sshd_config of the common distributions
 
 ServerProcess = asyncssh.SSHServerProcess[bytes]
 
 
 async def run_session(process: ServerProcess, home: Path, environment: Mapping[str, str]) -> None:
-    """Serve one `exec` or `shell` request from start to exit status.
+    """Serves one `exec` or `shell` request from its start to its exit status.
 
-    When the client's channel closes before the command has ended, the command's process group is ended.
+    If the client closes the channel before the command has ended, the command's process group is ended.
+
+    Args:
+        process: asyncssh's end of the session.
+        home: the directory in which the command starts.
+        environment: the command's environment, to which the client may add its language.
     """
     arguments = [SHELL, "-c", process.command] if process.command is not None else [SHELL, "-l"]
     whole = {**environment, **_accepted(process)}
@@ -53,7 +56,7 @@ async def _run_with_pipes(
     )
     assert child.stdin and child.stdout and child.stderr
     stdin = asyncio.create_task(_feed(process, child, child.stdin))
-    outputs = asyncio.gather(_copy(child.stdout, process.stdout), _copy(child.stderr, process.stderr))
+    outputs = asyncio.gather(_copy_output(child.stdout, process.stdout), _copy_output(child.stderr, process.stderr))
     await _until_end(process, child, outputs)
     stdin.cancel()
 
@@ -62,15 +65,11 @@ async def _run_with_terminal(
     process: ServerProcess, arguments: list[str], home: Path, environment: Mapping[str, str]
 ) -> None:
     master, slave = pty.openpty()
-    _resize(master, process.term_size[0], process.term_size[1])
-
-    def take_terminal() -> None:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
+    resize(master, process.term_size[0], process.term_size[1])
     try:
         child = await asyncio.create_subprocess_exec(
             *arguments, cwd=home, env=environment, stdin=slave, stdout=slave, stderr=slave,
-            start_new_session=True, preexec_fn=take_terminal,
+            start_new_session=True, preexec_fn=make_standard_input_the_terminal,
         )  # fmt: skip
     finally:
         os.close(slave)
@@ -78,32 +77,14 @@ async def _run_with_terminal(
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(master, "rb", buffering=0)
     )
-    stdin = asyncio.create_task(_feed(process, child, _Terminal(master)))
-    await _until_end(process, child, asyncio.ensure_future(_copy(reader, process.stdout)))
+    stdin = asyncio.create_task(_feed(process, child, Keyboard(master)))
+    await _until_end(process, child, asyncio.ensure_future(_copy_output(reader, process.stdout)))
     stdin.cancel()
     transport.close()
 
 
-class _Terminal:
-    """The keyboard side of a pseudo terminal."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-
-    def write(self, data: bytes) -> None:
-        os.set_blocking(self.descriptor, True)  # a terminal's input is small, and a short write would lose keys
-        os.write(self.descriptor, data)
-        os.set_blocking(self.descriptor, False)
-
-    async def drain(self) -> None:
-        return None
-
-    def close(self) -> None:
-        self.write(b"\x04")
-
-
 async def _until_end(process: ServerProcess, child: Process, outputs: asyncio.Future[Any]) -> None:
-    """Wait for the command's end and pass its status on, or for the channel's, and end the command."""
+    """Waits until the command ends, and passes its status on. Ends the command if the channel is closed before."""
     closed = asyncio.create_task(process.wait_closed())
     ended = asyncio.create_task(_end_of(child, outputs))
     await asyncio.wait({closed, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -117,7 +98,7 @@ async def _until_end(process: ServerProcess, child: Process, outputs: asyncio.Fu
 
 
 async def _end_of(child: Process, outputs: asyncio.Future[Any]) -> int:
-    # As sshd does, a session lasts until its output is closed: to wait for the exit alone would lose the tail.
+    # Like sshd, a session lasts until its output is closed. Waiting for the exit alone would lose the last output.
     await outputs
     return await child.wait()
 
@@ -144,24 +125,24 @@ def _signal_group(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-async def _copy(source: asyncio.StreamReader, sink: Sink) -> None:
-    # A terminal's master end reports EIO when its last user has gone: that is its end of file.
+async def _copy_output(source: asyncio.StreamReader, sink: Sink) -> None:
+    # A terminal's master end reports the error EIO when its last user has gone. That is its end of file.
     with contextlib.suppress(OSError, asyncssh.Error):
         await copy(source, sink)
-    while await _drained(source):
+    # After the client has stopped listening, reading goes on, so that the command does not block on a full pipe.
+    while await _read_some(source):
         continue
 
 
-async def _drained(source: asyncio.StreamReader) -> bytes:
-    """Go on reading after the client stopped listening, so that the command does not block on a full pipe."""
+async def _read_some(source: asyncio.StreamReader) -> bytes:
     try:
         return await source.read(CHUNK_BYTES)
     except OSError:
         return b""
 
 
-async def _feed(process: ServerProcess, child: Process, sink: asyncio.StreamWriter | _Terminal) -> None:
-    """Pass the client's input, signals and window sizes on until its end of file."""
+async def _feed(process: ServerProcess, child: Process, sink: asyncio.StreamWriter | Keyboard) -> None:
+    """Passes the client's input, signals and window sizes on until the end of its input."""
     while True:
         try:
             data = await process.stdin.read(CHUNK_BYTES)
@@ -175,13 +156,9 @@ async def _feed(process: ServerProcess, child: Process, sink: asyncio.StreamWrit
         except asyncssh.BreakReceived:
             _signal_group(child.pid, signal.SIGINT)
         except asyncssh.TerminalSizeChanged as change:
-            if isinstance(sink, _Terminal):
-                _resize(sink.descriptor, change.width, change.height)
+            if isinstance(sink, Keyboard):
+                resize(sink.descriptor, change.width, change.height)
         except (OSError, asyncssh.Error):
             break
     with contextlib.suppress(OSError):
         sink.close()
-
-
-def _resize(descriptor: int, columns: int, rows: int) -> None:
-    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows or 24, columns or 80, 0, 0))

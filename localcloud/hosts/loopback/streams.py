@@ -1,4 +1,4 @@
-"""Bytes from one stream to another, whether of asyncio or of asyncssh."""
+"""Copying bytes from one stream to another, whether the streams are asyncio's or asyncssh's."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ CHUNK_BYTES = 65_536
 
 
 class Source(Protocol):
-    """What can be read from; b"" at its end."""
+    """A stream that can be read. It gives `b""` at its end."""
 
     async def read(self, n: int = -1) -> bytes:
-        """At most n bytes, as soon as there are some."""
+        """Returns at most `n` bytes, as soon as there are some."""
         ...
 
 
 class Sink(Protocol):
-    """What can be written to."""
+    """A stream that can be written."""
 
     def write(self, data: bytes) -> None:
-        """Take data to send."""
+        """Takes data to send."""
         ...
 
     async def drain(self) -> None:
-        """Wait until there is room for more."""
+        """Waits until there is room for more data."""
         ...
 
 
 async def copy(source: Source, sink: Sink) -> None:
-    """Until the end of source. What either raises is passed on."""
+    """Copies until the source ends. Errors of either stream are passed on."""
     while data := await source.read(CHUNK_BYTES):
         sink.write(data)
         await sink.drain()

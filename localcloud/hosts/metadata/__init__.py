@@ -1,1 +1,1 @@
-"""The instance metadata service, for hosts of every kind."""
+"""The instance metadata service (IMDS), for hosts of every kind."""

@@ -7,13 +7,13 @@ import pytest
 from moto import mock_aws
 from moto.ec2.models import EC2Backend
 
-from localcloud.api.patches import corrections
+from localcloud.api.patches.corrections.network import delete_interfaces_of_nat_gateways
 
 
 @mock_aws
 def test_a_deleted_nat_gateway_leaves_neither_interface_nor_association(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EC2Backend, "delete_nat_gateway", EC2Backend.delete_nat_gateway)  # is put back afterwards
-    corrections._end_nat_gateways_with_their_interfaces()
+    delete_interfaces_of_nat_gateways()
     ec2 = boto3.client("ec2", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
     vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.1.0/24")["Subnet"]["SubnetId"]

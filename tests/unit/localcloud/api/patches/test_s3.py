@@ -7,12 +7,12 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from localcloud.api.patches import corrections
+from localcloud.api.patches.corrections.s3 import let_delete_markers_be_deleted, send_least_size_of_lifecycle_rules
 
 
 @mock_aws
 def test_a_bucket_whose_versioning_was_suspended_can_be_emptied() -> None:
-    corrections._let_delete_markers_go()
+    let_delete_markers_be_deleted()
     s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
     s3.create_bucket(Bucket="results")
     s3.put_bucket_versioning(Bucket="results", VersioningConfiguration={"Status": "Enabled"})
@@ -30,7 +30,7 @@ def test_a_bucket_whose_versioning_was_suspended_can_be_emptied() -> None:
 
 @mock_aws
 def test_a_lifecycle_says_the_least_size_that_terraform_waits_for() -> None:
-    corrections._say_the_least_size_of_lifecycle_rules()
+    send_least_size_of_lifecycle_rules()
     s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
     s3.create_bucket(Bucket="results")
     with pytest.raises(ClientError, match="NoSuchLifecycleConfiguration"):

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from localcloud.api.errors import ServiceError
-from localcloud.api.prices.price_list import PriceList, read_prices
-from localcloud.api.prices.spot import SpotPrices
+from localcloud.api.prices.price_file import read_prices
+from localcloud.api.prices.price_list import PriceList
+from localcloud.api.prices.spot_prices import SpotPrices
 
 PRICES = {"c5.large": 0.085, "c5.xlarge": 0.17, "t2.medium": 0.0464}
 

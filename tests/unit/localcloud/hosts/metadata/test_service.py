@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 import aiohttp
 import pytest
 
-from localcloud.hosts.metadata.service import MetadataService, document_tree, find
+from localcloud.hosts.metadata.service import MetadataService
+from localcloud.hosts.metadata.tree import document_tree, find
 from localcloud.link.spec import HostSpec, SpotNotice
 from tests.support.local_cloud import free_port
 
@@ -144,8 +145,3 @@ def test_a_token_is_not_given_through_a_proxy() -> None:
             assert answer.status == 403
 
     serve(SPEC, asking)
-
-
-def test_a_specification_survives_its_way_to_the_hosts() -> None:
-    spec = dataclasses.replace(SPEC, spot_notice=SpotNotice("terminate", "2026-11-21T06:00:00Z"))
-    assert HostSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec

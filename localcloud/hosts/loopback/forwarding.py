@@ -1,7 +1,7 @@
-"""A way through a host to another address (SSH's direct-tcpip), which is what ProxyJump and ``ssh -W`` use.
+"""Forwarding a connection through a host to another address (`direct-tcpip`), which `ProxyJump` and `ssh -W` use.
 
-asyncssh can do it by itself, but 2.21.1 to 2.24.1 never close the channel when the other address ends its side first. A
-client that waits for it, as OpenSSH's does where hang-ups are ignored (nohup), then waits for ever.
+asyncssh can forward by itself. But its versions 2.21.1 to 2.24.1 never close the channel when the other address ends
+its side first. OpenSSH's client waits for that end if it ignores hang-ups (`nohup`), and so would wait forever.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ from asyncssh.stream import SSHTCPStreamSession
 from localcloud.hosts.loopback.streams import Sink, Source, copy
 
 
-class _Half(Sink, Protocol):
+class _ClosableSink(Sink, Protocol):
     def write_eof(self) -> None: ...
 
 
-async def open_passage(address: str, port: int) -> SSHTCPStreamSession[bytes]:
-    """Connect, and give the session that carries bytes there and back. Raises ChannelOpenError when nobody answers."""
+async def open_forwarding(address: str, port: int) -> SSHTCPStreamSession[bytes]:
+    """Connects to an address, and returns the session that carries bytes in both directions.
+
+    Raises:
+        asyncssh.ChannelOpenError: nobody answers at the address.
+    """
     try:
         reader, writer = await asyncio.open_connection(address, port)
     except OSError as error:
@@ -36,15 +40,15 @@ async def _carry(
     from_client: asyncssh.SSHReader[bytes],
     to_client: asyncssh.SSHWriter[bytes],
 ) -> None:
-    """Either side may end before the other; when both have, or one breaks, both are closed."""
+    """Copies in both directions. Closes both sides when both have ended, or as soon as one breaks."""
     try:
         with contextlib.suppress(OSError, asyncssh.Error):
-            await asyncio.gather(_pump(from_client, to_address), _pump(from_address, to_client))
+            await asyncio.gather(_copy_to_end(from_client, to_address), _copy_to_end(from_address, to_client))
     finally:
         to_address.close()
         to_client.close()
 
 
-async def _pump(source: Source, sink: _Half) -> None:
+async def _copy_to_end(source: Source, sink: _ClosableSink) -> None:
     await copy(source, sink)
     sink.write_eof()

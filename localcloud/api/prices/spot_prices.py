@@ -1,4 +1,4 @@
-"""Spot prices: the history that DescribeSpotPriceHistory shows, from the configuration instead of moto's 0.00001."""
+"""The history of spot prices, which DescribeSpotPriceHistory shows. moto's price is always $0.00001."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PRODUCT = "Linux/UNIX"
 
 
 class SpotPrices:
-    """The current spot price of each flavor, and how it came about. Prices are US dollars per hour."""
+    """The spot price of each flavor now and before, in US dollars per hour. All zones have the same price."""
 
     def __init__(self, prices: dict[str, float], zones: list[str]) -> None:
         self.zones = zones
@@ -17,7 +17,7 @@ class SpotPrices:
         self._history: list[tuple[datetime, str, float]] = [(start, flavor, price) for flavor, price in prices.items()]
 
     def set(self, flavor: str, price: float) -> None:
-        """A new price from now on."""
+        """Sets the price of a flavor from now on."""
         self._history.append((datetime.now(timezone.utc), flavor, price))
 
     def describe(
@@ -28,7 +28,15 @@ class SpotPrices:
         start: datetime | None = None,
         end: datetime | None = None,
     ) -> list[dict[str, Any]]:
-        """The history, newest first. As on EC2, the price that holds at `start` is part of it."""
+        """Returns the history, newest first, as the API shows it.
+
+        Args:
+            flavors: the instance types; empty for all.
+            zones: the availability zones; empty for all.
+            products: product descriptions; empty for all. Only Linux has prices.
+            start: the begin of the history. As on EC2, the price that holds at `start` is part of it.
+            end: the end of the history.
+        """
         if products and not any(product.startswith(PRODUCT) for product in products):
             return []
         points = []

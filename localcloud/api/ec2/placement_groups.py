@@ -1,4 +1,4 @@
-"""Placement groups, which moto lacks: Create, Describe and DeletePlacementGroup(s)."""
+"""Placement groups, which moto lacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.core import TaggedEC2Resource
 from moto.ec2.utils import generic_filter
 
-from localcloud.api.ec2.lifecycle import TERMINATED, Machines
+from localcloud.api.ec2.instances import Instances
+from localcloud.api.ec2.states import TERMINATED
 
 PREFIX = "pg"
 STRATEGIES = ("cluster", "spread", "partition")
@@ -19,7 +20,7 @@ STRATEGIES = ("cluster", "spread", "partition")
 
 @dataclass
 class PlacementGroup(TaggedEC2Resource):
-    """A placement group; its tags are kept where moto keeps all tags."""
+    """A placement group. Its tags are kept where moto keeps all tags."""
 
     ec2_backend: EC2Backend
     name: str
@@ -29,7 +30,7 @@ class PlacementGroup(TaggedEC2Resource):
     id: str = field(default_factory=lambda: f"{PREFIX}-{secrets.token_hex(9)[:17]}")
 
     def get_filter_value(self, filter_name: str, method_name: str | None = None) -> Any:
-        """The value that a filter of DescribePlacementGroups compares with."""
+        """Returns the value that a filter of DescribePlacementGroups compares with."""
         own = {
             "group-name": self.name,
             "strategy": self.strategy,
@@ -41,7 +42,7 @@ class PlacementGroup(TaggedEC2Resource):
         return super().get_filter_value(filter_name, "DescribePlacementGroups")
 
     def to_api(self) -> dict[str, Any]:
-        """As the API's PlacementGroup."""
+        """Returns the placement group as the API shows it."""
         region, account = self.ec2_backend.region_name, self.ec2_backend.account_id
         return {
             "GroupName": self.name,
@@ -58,15 +59,19 @@ class PlacementGroup(TaggedEC2Resource):
 class PlacementGroups:
     """The placement groups of one region."""
 
-    def __init__(self, ec2: EC2Backend, machines: Machines) -> None:
+    def __init__(self, ec2: EC2Backend, instances: Instances) -> None:
         self.ec2 = ec2
-        self.machines = machines
+        self.instances = instances
         self._groups: dict[str, PlacementGroup] = {}
 
     def create(
         self, name: str, strategy: str | None, partitions: int | None, spread_level: str | None, tags: dict[str, str]
     ) -> dict[str, Any]:
-        """CreatePlacementGroup."""
+        """Answers CreatePlacementGroup.
+
+        Raises:
+            EC2ClientError: the name is missing or taken, or the strategy is unknown.
+        """
         if not name:
             raise EC2ClientError("MissingParameter", "The request must contain the parameter GroupName")
         strategy = strategy or "cluster"
@@ -84,7 +89,11 @@ class PlacementGroups:
         return group.to_api()
 
     def describe(self, names: list[str], ids: list[str], filters: dict[str, Any]) -> list[dict[str, Any]]:
-        """DescribePlacementGroups."""
+        """Answers DescribePlacementGroups.
+
+        Raises:
+            EC2ClientError: a name or an id is unknown.
+        """
         unknown = [name for name in names if name not in self._groups]
         known_ids = {group.id for group in self._groups.values()}
         unknown += [group_id for group_id in ids if group_id not in known_ids]
@@ -98,11 +107,15 @@ class PlacementGroups:
         return [group.to_api() for group in generic_filter(filters, groups)]
 
     def delete(self, name: str) -> None:
-        """DeletePlacementGroup; refused while instances are in it."""
+        """Answers DeletePlacementGroup.
+
+        Raises:
+            EC2ClientError: the name is unknown, or instances are in the group.
+        """
         if name not in self._groups:
             raise EC2ClientError("InvalidPlacementGroup.Unknown", f"The Placement Group '{name}' is unknown.")
-        users = [m for m in self.machines if m.instance._placement.group_name == name and m.state != TERMINATED]
-        if users:
+        members = [one for one in self.instances if one.instance._placement.group_name == name]
+        if any(one.state != TERMINATED for one in members):
             raise EC2ClientError("InvalidPlacementGroup.InUse", f"The placement group '{name}' is in use.")
         group = self._groups.pop(name)
         self.ec2.tags.pop(group.id, None)
