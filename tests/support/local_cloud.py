@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import random
@@ -35,10 +36,16 @@ def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 60.0) -
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on, on any address."""
-    with socket.socket() as probe:
-        probe.bind(("0.0.0.0", 0))
-        return int(probe.getsockname()[1])
+    """Returns a TCP port that nobody listens on, on any address.
+
+    It lies below the ports that Linux gives to connections and to servers that ask for any port. A host whose instance
+    is stopped gives its port up, and would otherwise find it taken when the instance is started again.
+    """
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("0.0.0.0", port))
+            return port
 
 
 def random_slice() -> str:
