@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from localcloud.api.prices.price_file import Price
-from localcloud.settings import Limit, Seconds
+from localcloud.settings import BootFailure, Limit, Seconds
 from localcloud.support.validation import explain
 
 CHECKED = ConfigDict(strict=True, allow_inf_nan=False)
@@ -39,7 +39,7 @@ class InterruptRequest(InstanceRequest):
 
 
 Limits = dict[str, Limit | None]
-BootFailures = dict[str, Literal[True, False, "unreachable", "terminated"] | None]
+BootFailures = dict[str, bool | BootFailure | None]
 SpotPricesByFlavor = dict[str, Price]
 Nothing = dict[str, object]
 
