@@ -26,19 +26,9 @@ def run_instances(
     security_group_names: list[str],
     **request: Any,
 ) -> Any:
-    """Launches instances. Values of the request come first; the launch template gives the rest.
+    """Launches instances, and returns moto's reservation.
 
-    Args:
-        instances: where the new instances are tracked.
-        ec2: moto's model.
-        image_id: the image; None leaves it to the template.
-        count: how many instances.
-        user_data: the user data in base64; None leaves it to the template.
-        security_group_names: the names of security groups.
-        request: further arguments of moto's `run_instances`.
-
-    Returns:
-        moto's reservation.
+    The arguments are those of moto's `run_instances`. The launch template gives what the request leaves out.
 
     Raises:
         EC2ClientError: InsufficientInstanceCapacity if the configured capacity has no room for all of them;

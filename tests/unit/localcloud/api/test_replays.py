@@ -1,4 +1,4 @@
-"""A call that is sent again is carried out once."""
+"""A call that an SDK sends again is carried out once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from localcloud.api.replays import Replays
 
 
 class Counter:
-    """An application that tells how often it was asked."""
+    """An application that answers with the number of its calls."""
 
     def __init__(self, status: str = "200 OK") -> None:
         self.status, self.calls = status, 0

@@ -1,4 +1,4 @@
-"""Finding and ending processes by their mark."""
+"""Finding and ending processes by a marker in their environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = "LOCALCLOUD_TEST_MARK"
 
 @pytest.fixture
 def mark() -> Iterator[str]:
-    """A mark of this test's own; whatever bears it is ended with the test."""
+    """A value of the marker for this test only. Whatever carries it ends with the test."""
     value = secrets.token_hex(8)
     yield value
     assert end_marked(NAME, value)

@@ -1,4 +1,4 @@
-"""The control API, and spot interruptions by it."""
+"""The control API of a running cloud, and the spot interruptions that it makes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.local_cloud import LocalCloud, wait_until
 
 
 def metadata(cloud: LocalCloud, address: str, path: str) -> str | None:
-    """What the metadata service answers, None for "not found"."""
+    """Returns what the metadata service answers; None if it answers "not found"."""
     base = f"http://{address}:{cloud.config['metadata_port']}/latest"
     ask = urllib.request.Request(
         f"{base}/api/token", method="PUT", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"}

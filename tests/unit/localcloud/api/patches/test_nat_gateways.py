@@ -1,4 +1,4 @@
-"""A NAT gateway ends as on EC2: with its interface, and letting go of its address."""
+"""A NAT gateway is deleted as on EC2: its interface is deleted with it, and its address is free again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from localcloud.api.patches.corrections.network import delete_interfaces_of_nat_
 
 @mock_aws
 def test_a_deleted_nat_gateway_leaves_neither_interface_nor_association(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EC2Backend, "delete_nat_gateway", EC2Backend.delete_nat_gateway)  # is put back afterwards
+    # The correction replaces this method. monkeypatch restores it after the test.
+    monkeypatch.setattr(EC2Backend, "delete_nat_gateway", EC2Backend.delete_nat_gateway)
     delete_interfaces_of_nat_gateways()
     ec2 = boto3.client("ec2", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
     vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]

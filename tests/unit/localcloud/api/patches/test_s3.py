@@ -1,4 +1,4 @@
-"""Answers of S3 that Terraform waits for: the end of versions before a bucket goes, the rules of a lifecycle."""
+"""Answers of S3 that Terraform waits for when it empties a bucket and when it reads the rules of a lifecycle."""
 
 from __future__ import annotations
 

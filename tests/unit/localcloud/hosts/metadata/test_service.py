@@ -37,7 +37,7 @@ Asking = Callable[[aiohttp.ClientSession, str], Awaitable[None]]
 
 
 def serve(spec: HostSpec, asking: Asking) -> None:
-    """Run `asking(session, base URL)` against a service for `spec`."""
+    """Runs `asking(session, base URL)` against a service for `spec`."""
 
     async def run() -> None:
         service, port = MetadataService(spec), free_port()
