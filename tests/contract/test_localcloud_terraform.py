@@ -121,7 +121,7 @@ def test_an_environment_applies_plans_clean_follows_the_capacity_and_is_destroye
 
 
 def left_over(cloud: LocalCloud) -> dict[str, list[str]]:
-    """Returns what a destroy should have removed and did not. Keys with a waiting period for their deletion are left out."""
+    """Returns what a destroy should have removed and did not, except keys that wait for their deletion."""
     ec2, buckets = cloud.ec2, cloud.client("s3").list_buckets()["Buckets"]
     found = {
         "networks": [vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]],

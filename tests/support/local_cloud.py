@@ -27,7 +27,7 @@ POLL_S = 0.05
 
 
 def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 60.0) -> Any:
-    """Returns the first true value of `condition`. Raises AssertionError, which names `what`, after `limit_s` seconds."""
+    """Returns the first true value of `condition`. After `limit_s` seconds an AssertionError names `what`."""
     limit = time.monotonic() + limit_s
     while not (value := condition()):
         assert time.monotonic() < limit, f"waited {limit_s} s in vain: {what}"
