@@ -22,7 +22,7 @@ def correct_launch_templates() -> None:
         return create(ec2, name, description, {**own, "TagSpecifications": kept} if kept else own, tags)
 
     def ignore(template: LaunchTemplate, value: object) -> None:
-        """moto keeps a copy of the tags at creation. The property reads the present tags instead."""
+        """Drops the copy of the tags that moto keeps at creation. The property reads the present tags instead."""
 
     replace(EC2Backend, "create_launch_template", create_launch_template)
     replace(LaunchTemplate, "tags", property(LaunchTemplate.get_tags, ignore))
