@@ -39,6 +39,7 @@ class SshServer:
         self._listener = await asyncssh.listen(
             address,
             port,
+            reuse_address=True,  # a restarted host takes its port again while old connections are in TIME_WAIT
             server_factory=lambda: _Connection(self),
             server_host_keys=[_host_key(self.directory, hostname)],
             process_factory=self._serve,
