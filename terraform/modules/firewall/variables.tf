@@ -29,8 +29,8 @@ variable "ssh_from" {
   }
 
   validation {
-    condition     = alltrue([for range in var.ssh_from : try(tonumber(split("/", range)[1]) >= 16, false)])
-    error_message = "ssh_from would open SSH to more than 65,536 addresses: ${join(", ", [for range in var.ssh_from : range if !try(tonumber(split("/", range)[1]) >= 16, false)])}. Name the range of your own addresses, at most a /16."
+    condition     = alltrue([for range in var.ssh_from : try(tonumber(split("/", range)[1]) >= 16, true)])
+    error_message = "ssh_from would open SSH to more than 65,536 addresses: ${join(", ", [for range in var.ssh_from : range if !try(tonumber(split("/", range)[1]) >= 16, true)])}. Name the range of your own addresses, at most a /16."
   }
 }
 
