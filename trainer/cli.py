@@ -83,9 +83,9 @@ class _HelpWithKeys(argparse.Action):
     """Adds the settings to the help; an action of its own, since only then are they imported."""
 
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
-        from trainer.settings.help import described
+        from trainer.settings.help import help_on_settings
 
-        print(f"{parser.format_help()}\n{described()}")
+        print(f"{parser.format_help()}\n{help_on_settings()}")
         parser.exit()
 
 
@@ -122,27 +122,27 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from trainer.checkpoint.storage import open_storage
+    from trainer.checkpoint.open_storage import open_storage
     from trainer.elastic.world import World
-    from trainer.messages.lines import NoLink
-    from trainer.settings.settings import read
-    from trainer.training.ending import fetch_results
+    from trainer.messages.lines import Silent
+    from trainer.settings.file import read
+    from trainer.training.results import fetch_results
     from trainer.worker.rank import EXIT_FAILED, Rank, exit_at_once
 
     settings = read(options.config, options.overrides)
     rank = Rank.of(settings, options.fact_path)
-    training = rank.prepare(NoLink(), resume=options.resume, is_elastic=World().is_elastic)
+    training = rank.prepare(Silent(), resume=options.resume, is_elastic=World().is_elastic)
     if training is None:
         return EXIT_FAILED
-    rank.orders.stop_on_signals()
-    code = rank.train(training, NoLink())
-    if code == 0 and options.results is not None and rank.facts.rank == 0:
+    rank.requests.stop_on_signals()
+    code = rank.train(training, Silent())
+    if code == 0 and options.results is not None and rank.facts.figures.rank == 0:
         fetch_results(open_storage(settings.storage), options.results)
     exit_at_once(code)
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from trainer.worker.warm import warm
+    from trainer.worker.warm_worker import warm
 
     return warm(options.config, options.overrides, options.socket, options.fact_path)
 
@@ -154,8 +154,9 @@ def _attach(options: argparse.Namespace) -> int:
 
 
 def _launch(options: argparse.Namespace) -> int:
-    from trainer.launch.launcher import Launcher, LaunchOptions
-    from trainer.settings.settings import read
+    from trainer.launch.launcher import Launcher
+    from trainer.launch.options import LaunchOptions
+    from trainer.settings.file import read
 
     launch_options = LaunchOptions(
         hosts_file=options.hosts_file,
@@ -177,11 +178,13 @@ def _translate(options: argparse.Namespace) -> int:
     from trainer.data.corpus.files import lines_of
     from trainer.data.vocabulary import Vocabulary
     from trainer.inference.translate import translate
-    from trainer.model.transformer import load
-    from trainer.settings.settings import TranslateSettings
+    from trainer.model.build import load
+    from trainer.settings.section import section_from
+    from trainer.settings.training import TranslateSettings
 
     asked = {name: getattr(options, name) for name in ("beam_size", "alpha", "k")}
-    settings = TranslateSettings(**{name: value for name, value in asked.items() if value is not None})
+    given = {name: value for name, value in asked.items() if value is not None}
+    settings = section_from(TranslateSettings, given)
     model, vocabulary = load(options.model), Vocabulary.load(options.model)
     if len(vocabulary) != model.vocab_size:
         raise ValueError(

@@ -8,10 +8,11 @@ from typing import Any, Protocol
 import mxnet as mx
 from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
 
-from trainer.data.batches import Encoder, Sample, collate
+from trainer.data.batch import collate
+from trainer.data.samples import Encoder, Sample
 from trainer.inference.step_decoder import StepDecoder
 from trainer.model.transformer import TranslationModel
-from trainer.settings.settings import TranslateSettings
+from trainer.settings.training import TranslateSettings
 
 
 class Pieces(Encoder, Protocol):

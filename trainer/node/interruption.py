@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from trainer.node.metadata import Metadata
-from trainer.node.requests import Orders
+from trainer.node.requests import Requests
 
 log = logging.getLogger(__name__)
 
@@ -19,16 +19,16 @@ MARGIN_S = 40.0
 """How long before its end a node leaves: until then a replacement may still join, and no step need be lost."""
 
 
-def watch(metadata: Metadata, orders: Orders) -> threading.Thread:
+def watch(metadata: Metadata, requests: Requests) -> threading.Thread:
     """Watch in a thread of its own, as long as this process lives."""
-    thread = threading.Thread(target=await_notice, args=(metadata, orders), name="interruption", daemon=True)
+    thread = threading.Thread(target=await_notice, args=(metadata, requests), name="interruption", daemon=True)
     thread.start()
     return thread
 
 
 def await_notice(
     metadata: Metadata,
-    orders: Orders,
+    requests: Requests,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], object] = time.sleep,
 ) -> None:
@@ -38,7 +38,7 @@ def await_notice(
     remaining_s = ends_at(notice, clock()) - clock()
     log.warning("this instance is taken back in %.0f s: %s", remaining_s, notice)
     sleep(max(0.0, remaining_s - MARGIN_S))
-    orders.leave(f"interrupted by the spot service: {notice}")
+    requests.leave(f"interrupted by the spot service: {notice}")
 
 
 def ends_at(notice: str, otherwise: float) -> float:

@@ -17,7 +17,7 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
-class Identity:
+class Instance:
     """The instance's id and its flavor (EC2 instance type); on a machine outside EC2 its host name and "unknown"."""
 
     instance_id: str
@@ -33,13 +33,13 @@ class Metadata:
         self.is_there = False
         """Whether the service has ever answered."""
 
-    def identity(self) -> Identity:
+    def instance(self) -> Instance:
         """This instance's id and flavor."""
         token = self._token()
         self.is_there = token is not None
         instance_id = self._get("meta-data/instance-id", token)
         flavor = self._get("meta-data/instance-type", token)
-        return Identity(instance_id or socket.gethostname(), flavor or "unknown")
+        return Instance(instance_id or socket.gethostname(), flavor or "unknown")
 
     def interruption(self) -> str | None:
         """The spot service's notice (JSON) that this instance is about to be taken back, None while there is none."""

@@ -14,8 +14,6 @@ import mxnet as mx
 
 from trainer.model import kernels
 
-SLICE = 2**16
-
 
 class Adam:
     """Updates `parameters` (Gluon Parameters, float32) in place from their gradients."""
@@ -46,17 +44,3 @@ class Adam:
             return
         for weight, *others in zip(weights, gradients, self.means, self.variances, strict=True):
             mx.nd.adam_update(weight, *others, out=weight, wd=0.0, **rates)
-
-
-def global_norm(arrays: Sequence[Any]) -> float:
-    """The Euclidean norm of all `arrays` together; it waits for them.
-
-    MXNet adds an array's squares up one after another in float32, which loses a hundredth of 64 MiB; of slices it loses
-    nothing to speak of.
-    """
-    squares = 0.0
-    for array in arrays:
-        flat = array.reshape(-1)
-        slices = [flat[start : start + SLICE] for start in range(0, flat.size, SLICE)]
-        squares += float(mx.nd.multi_sum_sq(*slices, num_arrays=len(slices)).astype("float64").sum().asscalar())
-    return math.sqrt(squares)

@@ -19,7 +19,7 @@ _ALIGNMENT = 16
 """Floats: a gradient begins where a cache line does."""
 
 
-class Buckets:
+class GradientBuckets:
     """Holds the gradients of `parameters` (Gluon Parameters, float32, on one device), in their order.
 
     A bucket takes gradients until it has `limit_mb` (MiB); a larger gradient has one by itself. With 0, each has.

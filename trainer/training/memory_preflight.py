@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainer.model.transformer import Architecture
+from trainer.data.batch_stream import BatchStream
+from trainer.settings.data import BatchSettings
+from trainer.settings.model import Architecture, ModelSettings
+from trainer.training.errors import NodeTooSmallError
 
 LIMIT_VARIABLE = "CENTAVO_EMULATED_MEMORY_BYTES"
 FLOAT_BYTES = 4
@@ -40,14 +43,23 @@ def parameter_count(model: Architecture, vocab_size: int) -> int:
 def estimate(
     model: Architecture, vocab_size: int, longest: int, precision: str = "float32", accumulates: bool = False
 ) -> Estimate:
-    """What training takes. `longest`: tokens of the longest sentence; `accumulates`: several batches an update.
+    """Estimates the memory that training takes.
 
-    Fixed: parameters, gradients (twice when they are added up over several batches), Adam's two moments and the
-    commit's copy of three of them. A token keeps, for the backward pass, the activations of every layer (about 14 of
-    `units`, 2 of `hidden`, in encoder and decoder, and attention's `heads` rows of `longest`), and the output's
-    scores, their softmax, the smoothed labels and their gradients: 5 rows of the vocabulary, and 9 more in bfloat16,
-    where oneDNN keeps float32 copies of its results (see `trainer.model.allocation`). Measured for tiny at 64 x 64 and base
-    at 32 x 32 tokens, in KiB per token: 65 and 480 with the fused kernels, 175 and 900 without; estimated: 123 and 740.
+    Fixed are the parameters, the gradients (twice where they are added up over several batches), Adam's two moments and
+    the commit's copy of three of them. For the backward pass, a token keeps the activations of every layer (about 14 of
+    `units` and 2 of `hidden`, in encoder and decoder, and attention's `heads` rows of `longest`) and rows of the
+    vocabulary: scores, their softmax, the smoothed labels and their gradients are 5 rows. In bfloat16 there are 9 more,
+    since oneDNN keeps float32 copies of its results (see `trainer.model.allocation`).
+
+    Measured for tiny at 64 x 64 tokens and base at 32 x 32, in KiB a token: 65 and 480 with the fused kernels, 175 and
+    900 without. Estimated: 123 and 740.
+
+    Args:
+        model: The sizes of the model.
+        vocab_size: Pieces of the vocabulary.
+        longest: Ids of the longest sentence.
+        precision: The precision of the matrix products.
+        accumulates: Whether an update takes several batches.
     """
     copies = 8 if accumulates else 7
     fixed = PROCESS_BYTES + parameter_count(model, vocab_size) * FLOAT_BYTES * copies
@@ -96,6 +108,23 @@ def largest_share(requirement: Estimate, available: int, global_tokens: int) -> 
     """The largest share of a global batch of `global_tokens` that fits, None when all of it does."""
     room = (available - requirement.fixed) / (requirement.per_token * global_tokens)
     return None if room >= 1 else max(0.0, room)
+
+
+def largest_share_that_fits(
+    model: ModelSettings, batch: BatchSettings, vocab_size: int, batches: BatchStream
+) -> float | None:
+    """Returns the largest share of the global batch that this node's memory has room for; None: all of it.
+
+    Raises:
+        NodeTooSmallError: There is no room for one sentence.
+    """
+    longest, tokens = batches.longest, batches.batch_tokens
+    requirement = estimate(model.architecture(), vocab_size, longest, model.precision, batch.accumulate > 1)
+    available = available_bytes(resident_bytes())
+    reason = shortage(requirement.total(min(tokens, 4 * longest)), available)
+    if reason is not None:
+        raise NodeTooSmallError(reason)
+    return largest_share(requirement, available, tokens)
 
 
 def _mib(amount: int) -> str:

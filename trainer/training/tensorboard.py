@@ -19,7 +19,7 @@ TAGS = {
 }
 
 
-class Scalars:
+class EventFile:
     """Writes the lines of the training's log (as in train.log) to `directory`; None: nothing is written."""
 
     def __init__(self, directory: str | None) -> None:

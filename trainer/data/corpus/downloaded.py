@@ -6,7 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from trainer.data.corpus.common import Corpus, CorpusError, CorpusSettings, Pair, language_pair
+from trainer.data.corpus.common import Corpus, CorpusError, Pair, language_pair
+from trainer.settings.data import CorpusSettings
 
 
 def _read(dataset: str, settings: CorpusSettings, segment: str, languages: tuple[str, str]) -> list[Pair]:

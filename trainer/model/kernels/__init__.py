@@ -19,6 +19,8 @@ from pathlib import Path
 
 import mxnet as mx
 
+from trainer.files.atomic import replaced
+
 _SOURCES = Path(__file__).parent
 _LIBRARY_FLAGS = ("-std=c++17", "-fPIC", "-O1")
 # Fast mathematics, but a NaN has to stay one; the flag is not given to the linker, which would change the rounding of
@@ -115,12 +117,12 @@ def _compile(path: Path) -> None:
         mxnet / "src" / "lib_api.cc": _LIBRARY_FLAGS,
     }
     with tempfile.TemporaryDirectory(dir=path.parent) as directory:
-        linked, objects = str(Path(directory, "linked.so")), []
+        objects = []
         for source, flags in sources.items():
             objects.append(str(Path(directory, f"{source.stem}.o")))
             _run([compiler, *flags, include, "-c", str(source), "-o", objects[-1]])
-        _run([compiler, *_LINK_FLAGS, *objects, "-o", linked])
-        os.replace(linked, path)
+        with replaced(path, readable_by_all=True) as linked:
+            _run([compiler, *_LINK_FLAGS, *objects, "-o", str(linked)])
 
 
 def _run(command: list[str]) -> None:

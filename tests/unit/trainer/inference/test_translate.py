@@ -13,13 +13,16 @@ import pytest
 from mxnet import autograd, gluon
 
 from trainer import cli
-from trainer.data.batches import collate, encode_pairs
-from trainer.data.vocabulary import Vocabulary, VocabularySettings
+from trainer.data.batch import collate
+from trainer.data.samples import encode_pairs
+from trainer.data.vocabulary import Vocabulary
 from trainer.inference.step_decoder import StepDecoder
 from trainer.inference.translate import translate
-from trainer.model import transformer as model
-from trainer.model.transformer import ModelSettings, TranslationModel
-from trainer.settings.settings import TranslateSettings
+from trainer.model import build as model
+from trainer.model.transformer import TranslationModel
+from trainer.settings.data import VocabularySettings
+from trainer.settings.model import ModelSettings
+from trainer.settings.training import TranslateSettings
 
 WORDS = {"one": "um", "two": "dois", "three": "três", "four": "quatro", "five": "cinco"}
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from tests.support.fleet import Fleet, Host, wait_until
-from trainer.data.batch_stream import Feed
-from trainer.data.batches import encode_pairs
+from trainer.data.batch_stream import BatchStream
 from trainer.data.corpus import load as load_corpus
+from trainer.data.samples import encode_pairs
 from trainer.data.vocabulary import Vocabulary
-from trainer.settings.settings import read
+from trainer.settings.file import read
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -144,7 +144,7 @@ def test_every_sample_was_trained_on_exactly_once_an_epoch(story: Story) -> None
     texts = (text for pair in corpus.train for text in pair)
     vocabulary = Vocabulary.learn_or_load(texts, settings.vocabulary, Path(settings.cache))
     encoded = encode_pairs(vocabulary, corpus.train, settings.batch.max_tokens)
-    feed = Feed(encoded, settings.batch, settings.seed, vocabulary.pad_id)
+    feed = BatchStream(encoded, settings.batch, settings.seed, vocabulary.pad_id)
     planned = sum(encoded.lengths[index][1] - 1 for step in range(STEPS) for index in feed.indices_at(step))
     assert story.scores["tokens"] == planned
 

@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from trainer.launch import launcher as launch
-from trainer.launch.launcher import Discovery, Launcher, LaunchOptions, environment_of, read_hosts, ssh_command
-from trainer.launch.nodes import Phase
-from trainer.settings.settings import settings_from
+from trainer.launch import discovery
+from trainer.launch.discovery import Discovery
+from trainer.launch.done import End
+from trainer.launch.hosts_file import read_hosts
+from trainer.launch.launcher import Launcher, environment_of
+from trainer.launch.node import Phase
+from trainer.launch.options import LaunchOptions
+from trainer.launch.ssh import ssh_command
+from trainer.settings.section import section_from
+from trainer.settings.training import Settings
 
 
 @dataclass
@@ -104,7 +110,7 @@ def test_a_host_that_does_not_come_holds_the_others_up_for_a_while_only(
     head.write("a", "b", "c")
     head.offered()
     head.nodes.make(Phase.READY, "b")
-    monkeypatch.setattr(launch, "COMPANY_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(discovery, "COMPANY_TIMEOUT_S", 0.0)
     assert head.offered() == ["a", "b"]
 
 
@@ -203,12 +209,12 @@ def test_log_lines_of_the_discovery_name_who_comes_and_goes(head: Head, caplog: 
 def test_a_launcher_that_fails_itself_says_so_where_the_end_is_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(launcher: Launcher) -> tuple[str, str | None]:
+    def broken(launcher: Launcher) -> End:
         raise OSError("no space left on device")
 
     monkeypatch.setattr(Launcher, "_attempt", broken)
     monkeypatch.setattr("signal.signal", lambda number, handler: None)
     options = LaunchOptions(tmp_path / "hosts", tmp_path / "results", attach_command="true", network_interface="lo")
-    assert Launcher(options, settings_from({"stop": {"steps": 1}})).run() == 1
+    assert Launcher(options, section_from(Settings, {"stop": {"steps": 1}})).run() == 1
     done = json.loads((tmp_path / "results" / "done.json").read_text())
     assert done["status"] == "failed" and "no space left on device" in done["reason"]

@@ -22,7 +22,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 GIVEN_BACK = """
-from trainer.model.allocation import give_back, reuse_memory
+from trainer.model.allocation import give_back
+from trainer.model.allocation import reuse_memory
 from trainer.training.memory_preflight import resident_bytes
 if not reuse_memory():
     print("no mallopt")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from trainer.model import transformer as model
+from trainer.model import build as model
+from trainer.model import kernels
 from trainer.model.kernels import CompileError
 from trainer.model.reference_loss import ReferenceTransformer
-from trainer.model.transformer import ModelSettings, kernels
+from trainer.settings.model import ModelSettings
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 from mxnet import gluon
 
 from trainer.model import kernels
-from trainer.optim.adam import Adam, global_norm
+from trainer.optim.adam import Adam
+from trainer.optim.gradient_norm import global_norm
 
 SHAPES = [(1_003,), (17, 64), (1,)]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainer.model.transformer import PRESETS, ModelSettings, build
+from trainer.model.build import build
+from trainer.settings.model import PRESETS, ModelSettings
 from trainer.training.memory_preflight import (
     Estimate,
     available_bytes,
