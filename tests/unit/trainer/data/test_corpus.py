@@ -127,7 +127,7 @@ def test_a_torn_gzip_file_is_named(tmp_path: Path) -> None:
 
 def test_files_without_a_split_say_which(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="`test: "):
-        corpus.load(replace(files(tmp_path, ["1"], ["2"]), test=()))
+        corpus.load(files(tmp_path, ["1"], ["2"]).model_copy(update={"test": ()}))
 
 
 def multi30k(tmp_path: Path) -> CorpusSettings:

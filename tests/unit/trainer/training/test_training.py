@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.small_training import CORPUS, small
 from trainer.checkpoint.checkpoints import Checkpoints
 from trainer.data.batch import collate
 from trainer.data.batch_stream import Cut
@@ -22,7 +23,6 @@ from trainer.node.fact import RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.metadata import Instance
 from trainer.node.requests import Requests
-from trainer.settings.section import section_from
 from trainer.settings.training import Settings
 from trainer.training import schedule
 from trainer.training.ending import finish
@@ -34,28 +34,6 @@ from trainer.training.results import fetch_results
 from trainer.training.step import TrainingStep
 from trainer.training.validation import validation_loss
 from trainer.worker.rank import Rank
-
-CORPUS = {"kind": "generated", "pairs": 400, "held_out": 12}
-
-
-def small(directory: Path, **sections: Any) -> Settings:
-    """Settings of a training that takes a second."""
-    return section_from(
-        Settings,
-        {
-            "stop": {"steps": 12},
-            "storage": str(directory / "storage"),
-            "cache": str(directory / "cache"),
-            "corpus": CORPUS,
-            "vocabulary": {"size": 400},
-            "model": {"preset": "tiny", "layers": 1, "units": 16, "hidden": 16, "heads": 2, "dropout": 0.2},
-            "batch": {"tokens": 256, "max_tokens": 120},
-            "checkpoint": {"every_steps": 4},
-            "translate": {"beam_size": 1, "max_length": 8},
-            "facts": {"path": str(directory / "facts.d")},
-            **sections,
-        },
-    )
 
 
 class StoppingFacts(FactWriter):
