@@ -8,8 +8,8 @@ from typing import Any
 
 import mxnet as mx
 
-from trainer.model import kernels
 from trainer.model.allocation import reuse_memory
+from trainer.model.kernels import library, processor
 from trainer.model.positions import sinusoids
 from trainer.model.transformer import FORMAT, METADATA_FILE, ModelError, TranslationModel
 from trainer.settings.model import ModelSettings
@@ -20,7 +20,7 @@ def _check_precision(precision: str, device: Any) -> None:
     on_cpu = device.device_type == "cpu"
     if precision == "float16" and on_cpu:
         raise ModelError("float16 needs a GPU, MXNet cannot compute in it on a CPU: use bfloat16 or float32")
-    if precision == "bfloat16" and on_cpu and not kernels.processor_has("avx512bw"):
+    if precision == "bfloat16" and on_cpu and not processor.has("avx512bw"):
         raise ModelError("bfloat16 needs a processor with AVX-512, which this one lacks: use float32")
 
 
@@ -42,7 +42,7 @@ def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -
     device = device or mx.cpu()
     units = settings.architecture().units
     _check_precision(settings.precision, device)
-    fused = device.device_type == "cpu" and kernels.load()
+    fused = device.device_type == "cpu" and library.load()
     if settings.precision != "float32" and not fused:
         mx.contrib.amp.init(settings.precision)  # holds for every model of this process from now on
     model = TranslationModel(settings, vocab_size, fused)

@@ -1,4 +1,4 @@
-"""What a training needs of a node's memory, estimated before it begins, against what the node has."""
+"""Whether a node has the memory that a training needs: estimated before the training begins."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ LIMIT_VARIABLE = "CENTAVO_EMULATED_MEMORY_BYTES"
 FLOAT_BYTES = 4
 SCARCE_ABOVE = 0.75
 PROCESS_BYTES = 450 * 1024**2
-"""Python with MXNet, GluonNLP, Horovod and a corpus loaded, before any model."""
+"""What Python takes with MXNet, GluonNLP, Horovod and a corpus, and without any model."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bytes: `fixed` whatever the batch, and `per_token` for each padded token of this rank's batch."""
+    """A need of memory in bytes: `fixed`, and `per_token` for each token of this rank's batch, padding included."""
 
     fixed: int
     per_token: int
 
     def total(self, tokens: float) -> int:
-        """Bytes for a batch of `tokens`."""
+        """Returns the bytes for a batch of `tokens`."""
         return round(self.fixed + self.per_token * tokens)
 
 
 def parameter_count(model: Architecture, vocab_size: int) -> int:
-    """Numbers in the model: one shared embedding with the output's bias, 4 matrices an attention, 2 a feed-forward."""
+    """Returns the numbers in a model.
+
+    There are one shared embedding with the output's bias, 4 matrices in an attention, and 2 in a feed-forward layer.
+    """
     units, hidden = model.units, model.hidden
     feed_forward = 2 * units * hidden + hidden + units
     encoder = 4 * units**2 + feed_forward + 4 * units
@@ -75,9 +78,16 @@ def available_bytes(
     meminfo: Path = Path("/proc/meminfo"),
     cgroup: Path = Path("/sys/fs/cgroup"),
 ) -> int:
-    """What this process may have in all: its `resident` bytes and what is free, within the control group's limit.
+    """Returns the bytes that this process may have in all: those it has, and those that are free.
 
-    CENTAVO_EMULATED_MEMORY_BYTES lowers it, for a node that stands for a smaller one.
+    The limit of the control group counts. CENTAVO_EMULATED_MEMORY_BYTES lowers the result, for a node that stands for a
+    smaller one.
+
+    Args:
+        resident: The bytes that the process has.
+        environment: The environment variables; None: those of the process.
+        meminfo: Where Linux says what the machine has.
+        cgroup: Where Linux says what the control group may have.
     """
     free = [_meminfo_available(meminfo), _cgroup_available(cgroup)]
     known = [resident + room for room in free if room is not None]
@@ -88,24 +98,24 @@ def available_bytes(
 
 
 def resident_bytes() -> int:
-    """What this process holds at the moment."""
+    """Returns the bytes that this process has at the moment."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def shortage(needed: int, available: int) -> str | None:
-    """Why a node is too small, with both numbers; None when it is not."""
+    """Returns why a node is too small, with both numbers, or None where it is not."""
     if needed <= available:
         return None
     return f"out of memory: the training needs about {_mib(needed)} MiB here and the node has {_mib(available)} MiB"
 
 
 def is_scarce(resident: int, available: int) -> bool:
-    """Whether a process nears what it may have, so that memory which it could use again is better given back."""
+    """Returns whether a process nears what it may have, so that it does better to return unused memory."""
     return resident > SCARCE_ABOVE * available
 
 
 def largest_share(requirement: Estimate, available: int, global_tokens: int) -> float | None:
-    """The largest share of a global batch of `global_tokens` that fits, None when all of it does."""
+    """Returns the largest share of a global batch of `global_tokens` that fits, or None where all of it fits."""
     room = (available - requirement.fixed) / (requirement.per_token * global_tokens)
     return None if room >= 1 else max(0.0, room)
 

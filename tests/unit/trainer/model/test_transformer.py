@@ -12,7 +12,7 @@ import pytest
 from mxnet import autograd
 
 from trainer.model import build as model
-from trainer.model import kernels
+from trainer.model.kernels import library, processor
 from trainer.model.reference_loss import ReferenceTransformer
 from trainer.model.transformer import ModelError, TranslationModel
 from trainer.settings.model import Architecture, ModelSettings
@@ -20,7 +20,7 @@ from trainer.settings.section import SettingsError, section_from
 
 VOCABULARY = 50
 SMALL = ModelSettings(layers=2, units=24, hidden=40, heads=3, dropout=0.0, max_length=40)
-needs_kernels = pytest.mark.skipif(not kernels.load(), reason="there is no C++ compiler here")
+needs_kernels = pytest.mark.skipif(not library.load(), reason="there is no C++ compiler here")
 
 
 def batch(seed: int = 0, sentences: int = 5, source: int = 21, target: int = 19) -> tuple[Any, Any, Any, Any]:
@@ -124,7 +124,7 @@ def test_attention_has_a_dropout_of_its_own(
     monkeypatch: pytest.MonkeyPatch, on: str, dropout: float, attention_dropout: float, differs: bool
 ) -> None:
     if on == "off":
-        monkeypatch.setattr(kernels, "load", lambda: False)
+        monkeypatch.setattr(library, "load", lambda: False)
     options = {**SMALL.model_dump(), "dropout": dropout, "attention_dropout": attention_dropout}
     made = model.build(ModelSettings(**options), VOCABULARY)
     losses = []
@@ -185,7 +185,7 @@ def test_sentences_longer_than_the_model_takes_are_an_error() -> None:
 
 
 @needs_kernels
-@pytest.mark.skipif(not kernels.processor_has("avx512bw"), reason="this processor has no AVX-512")
+@pytest.mark.skipif(not processor.has("avx512bw"), reason="this processor has no AVX-512")
 def test_bfloat16_comes_near_float32() -> None:
     exact = model.build(SMALL, VOCABULARY)
     lower = model.build(ModelSettings(**{**SMALL.model_dump(), "precision": "bfloat16"}), VOCABULARY)
@@ -254,7 +254,7 @@ def test_float16_is_refused_on_a_cpu() -> None:
 
 
 def test_bfloat16_is_refused_where_the_processor_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "processor_has", lambda _: False)
+    monkeypatch.setattr(processor, "has", lambda _: False)
     with pytest.raises(ModelError, match="bfloat16 needs a processor with AVX-512"):
         model.build(ModelSettings(precision="bfloat16"), VOCABULARY)
 

@@ -10,16 +10,14 @@ import pytest
 from mxnet import autograd
 
 from trainer.model import build as model
-from trainer.model import kernels
+from trainer.model.kernels import processor
 from trainer.model.transformer import TranslationModel
 from trainer.optim.gradient_buckets import GradientBuckets, grouped
 from trainer.settings.model import ModelSettings, Precision
 
 SMALL = ModelSettings(layers=1, units=24, hidden=40, heads=3, dropout=0.0, max_length=16)
 VOCABULARY = 50
-bfloat16 = pytest.param(
-    "bfloat16", marks=pytest.mark.skipif(not kernels.processor_has("avx512bw"), reason="no AVX-512 here")
-)
+bfloat16 = pytest.param("bfloat16", marks=pytest.mark.skipif(not processor.has("avx512bw"), reason="no AVX-512 here"))
 
 
 def made(precision: Precision = "float32") -> tuple[TranslationModel, list[Any]]:
