@@ -1,4 +1,7 @@
-"""The trainer's commands. Each one imports what it needs when it runs, so that `attach` starts without MXNet."""
+"""The trainer's commands.
+
+Each command imports what it needs when it runs, so that `attach` starts without MXNet.
+"""
 
 # ruff: noqa: PLC0415
 
@@ -9,8 +12,10 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 EXIT_USAGE = 2
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,18 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m trainer", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    description = "Train on this node: alone, or as one rank under plain horovodrun."
-    train = commands.add_parser("train", help=description, description=description, add_help=False)
-    train.add_argument(
-        "-h", "--help", action=_HelpWithKeys, nargs=0, help="show this message, with all settings, and exit"
-    )
-    _add_config(train)
-    train.add_argument("--resume", action="store_true",
-                       help="continue from the newest usable checkpoint of the storage; without it the training "
-                            "begins anew, and removes the checkpoints that are there")  # fmt: skip
-    train.add_argument("--results", type=Path, help="a directory to which the results are copied at the end")
-    train.set_defaults(run=_train)
-
+    _add_train(commands)
     warm = commands.add_parser("warm", help="prepare a training, and wait to become a rank of it")
     _add_config(warm)
     warm.add_argument("--socket", type=Path, required=True, help="the Unix socket to wait at")
@@ -61,6 +55,26 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_launch(commands.add_parser("launch", help="train on the hosts of a file; the file may change meanwhile"))
 
+    _add_translate(commands)
+    _add_score(commands)
+    return parser
+
+
+def _add_train(commands: _Commands) -> None:
+    description = "Train on this node: alone, or as one rank under plain horovodrun."
+    train = commands.add_parser("train", help=description, description=description, add_help=False)
+    train.add_argument(
+        "-h", "--help", action=_HelpWithKeys, nargs=0, help="show this message, with all settings, and exit"
+    )
+    _add_config(train)
+    train.add_argument("--resume", action="store_true",
+                       help="continue from the newest usable checkpoint of the storage; without it the training "
+                            "begins anew, and removes the checkpoints that are there")  # fmt: skip
+    train.add_argument("--results", type=Path, help="a directory to which the results are copied at the end")
+    train.set_defaults(run=_train)
+
+
+def _add_translate(commands: _Commands) -> None:
     translate = commands.add_parser("translate", help="translate lines of standard input with a trained model")
     translate.add_argument(
         "--model", type=Path, required=True, help="a directory with model.params, model.json and vocabulary"
@@ -71,6 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument("--k", type=float, help="k of the length penalty ((k + length) / (k + 1)) ** alpha")
     translate.set_defaults(run=_translate)
 
+
+def _add_score(commands: _Commands) -> None:
     score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
     score.add_argument("hypotheses", type=Path, help="a file of translations, one a line")
     score.add_argument("references", type=Path, help="a file of the right translations, one a line")
@@ -78,7 +94,6 @@ def _parser() -> argparse.ArgumentParser:
                        help="how sacreBLEU cuts text into words; none for tokenised text (default: 13a)")  # fmt: skip
     score.add_argument("--lowercase", action="store_true", help="ignore case")
     score.set_defaults(run=_score)
-    return parser
 
 
 class _HelpWithKeys(argparse.Action):

@@ -54,7 +54,7 @@ class Launcher:
         self._stopped_by: str | None = None
 
     def run(self) -> int:
-        """Launches, waits for the end, fetches the results and writes done.json. Returns the exit code."""
+        """Launches the training, waits for its end, fetches the results and writes done.json. Returns the exit code."""
         self._options.results.mkdir(parents=True, exist_ok=True)
         (self._options.results / FILE_NAME).unlink(missing_ok=True)
         for number in (signal.SIGTERM, signal.SIGINT):

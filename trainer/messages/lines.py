@@ -39,7 +39,7 @@ class StreamMessenger:
 
 
 def parse(line: bytes | str) -> dict[str, Any] | None:
-    """Returns the object of one line, or None where it has none. (SSH's own messages come in between.)"""
+    """Returns the object of one line, or None where it has none: SSH's own messages come in between."""
     try:
         message = json.loads(line)
     except ValueError:

@@ -90,5 +90,5 @@ def timestamp(seconds: float) -> str:
 
 
 def peak_memory_bytes() -> int:
-    """Returns the most memory that this process has ever held. (Linux counts it in KiB.)"""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Returns the most memory that this process has ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB

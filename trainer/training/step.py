@@ -116,6 +116,8 @@ class TrainingStep:
 
 
 def _seed_of_step(seed: int, step: int, rank: int) -> int:
-    """Returns the seed of a step's dropout. It depends on seed, step and rank alone, so that a resumed training
-    continues with the same random numbers."""
+    """Returns the seed of a step's dropout.
+
+    It depends on seed, step and rank alone, so that a resumed training continues with the same random numbers.
+    """
     return (seed * 1_000_003 + step * 8_191 + rank) % 2**31

@@ -40,12 +40,12 @@ class Greeting:
 
     @classmethod
     def ready(cls, training_digest: str) -> Greeting:
-        """The greeting of a worker that can become a rank of the training with this digest."""
+        """Returns the greeting of a worker that can become a rank of the training with this digest."""
         return cls(State.STARTING, WARM, "ready", {"training_digest": training_digest})
 
     @classmethod
     def refused(cls, reason: str | None) -> Greeting:
-        """The greeting of a worker that cannot train here."""
+        """Returns the greeting of a worker that cannot train here."""
         return cls(State.FAILED, reason, "refused", {"reason": reason})
 
 

@@ -24,7 +24,7 @@ from trainer.worker.reception import Greeting, Interrupted, Outdated, Reception
 
 
 def warm(config: Path, overrides: Sequence[str], path: Path, fact_path: Path | None) -> int:
-    """Prepares, waits at the socket `path`, becomes a rank, trains to the end, and exits.
+    """Prepares a training, waits at the socket `path`, becomes a rank, trains to the end, and exits.
 
     A worker that waits ends with an error when `config` changes: its supervisor then starts it with the new settings.
 

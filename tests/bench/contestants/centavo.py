@@ -19,14 +19,14 @@ ASKED = task.job()
 
 
 def arrays(step: int, rank: int) -> list[Any]:
-    """The batch of a step as the model takes it."""
+    """Returns the batch of a step as the model takes it."""
     source, target = task.batch(ASKED, step, rank)
     lengths = mx.nd.full((len(source),), ASKED["length"])
     return [mx.nd.array(source, dtype="int32"), lengths, mx.nd.array(target, dtype="int32"), lengths + 1]
 
 
 def main() -> None:
-    """Train the steps asked for and report."""
+    """Trains the steps that were asked for and reports."""
     settings = ModelSettings(
         preset=ASKED["preset"],
         precision=ASKED["precision"],

@@ -24,7 +24,7 @@ def stream(count: int = 97, **options: int) -> BatchStream:
 
 
 def seen_at(one: BatchStream, step: int, shares: Sequence[float] = (1.0,)) -> list[int]:
-    """The samples that ranks with these shares together take in one step."""
+    """Returns the samples that ranks with these shares together take in one step."""
     cuts = [Cut(rank, tuple(shares)) for rank in range(len(shares))]
     parts = [part for cut in cuts for part in one.parts_at(step, cut) if part is not None]
     return [int(row[0]) for part in parts for row in part.src]

@@ -62,7 +62,7 @@ def test_a_rank_that_is_not_wanted_learns_it_before_it_would_abort(port: int) ->
 
 
 def meet(port: int, ranks: list[int], size: int) -> list[bool]:
-    """What the ranks that come to a meeting of `size` are told."""
+    """Returns what the ranks that come to a meeting of `size` are told."""
     verdicts: dict[int, bool] = {}
 
     def come(rank: int) -> None:

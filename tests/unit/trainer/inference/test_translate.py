@@ -77,7 +77,7 @@ def test_the_order_is_kept_whatever_the_batches(trained: TranslationModel, batch
 
 
 def test_the_length_penalty_prefers_longer_translations() -> None:
-    """Of a model that has learned nothing, and with this seed does not just repeat the source's last word."""
+    """Returns translations by a model that has learned nothing, and whose seed makes it say several words."""
     made = model.build(ModelSettings(layers=1, units=32, hidden=64, heads=2, max_length=12, seed=4), len(Words.words))
 
     def words(alpha: float, k: float) -> int:

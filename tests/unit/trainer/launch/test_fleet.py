@@ -58,7 +58,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 
 def tell(fleet: Fleet) -> Story:
-    """Grow, drain rank 0, interrupt one, lose rank 0, stop the launcher, launch again, finish."""
+    """Grows, drains rank 0, interrupts a rank, loses rank 0, stops the launcher, launches again, finishes."""
     story = Story(fleet)
     first, second, third, fourth = (fleet.add(number, speed=0.1) for number in (1, 2, 3, 4))
     fleet.write_hosts([first, second])
@@ -138,7 +138,7 @@ def test_all_ranks_hold_the_same_parameters_at_the_end(story: Story) -> None:
 
 
 def test_every_sample_was_trained_on_exactly_once_an_epoch(story: Story) -> None:
-    """The tokens are those of the planned global batches: a sample left out or seen twice would change their number."""
+    """Compares with the planned global batches: a sample left out or seen twice would change the tokens."""
     settings = read(story.fleet.config)
     corpus = load_corpus(settings.corpus)
     texts = (text for pair in corpus.train for text in pair)

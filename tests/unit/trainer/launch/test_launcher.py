@@ -72,7 +72,7 @@ class Head:
         return sorted(self.discovery.find_available_hosts_and_slots())
 
     def train(self, *addresses: str) -> None:
-        """Let these hosts be a settled world, and be offered."""
+        """Lets these hosts be a settled world, and be offered."""
         self.write(*addresses)
         self.discovery.refresh()
         self.nodes.make(Phase.READY, *addresses)

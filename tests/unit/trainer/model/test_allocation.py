@@ -38,7 +38,7 @@ print(before - resident_bytes())
 
 
 def measured(program: str, *arguments: str) -> int:
-    """What a program prints, run in a process of its own."""
+    """Returns what a program prints in its own process."""
     command = [sys.executable, "-c", program, *arguments]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     if printed == "no mallopt":
@@ -47,7 +47,7 @@ def measured(program: str, *arguments: str) -> int:
 
 
 def test_a_large_array_after_another_costs_no_page_faults() -> None:
-    """Making and dropping 40 MB ten times."""
+    """Measures the page faults of making and dropping 40 MB ten times."""
     faults = measured(FAULTS, "reused")
     assert faults < 100
     assert measured(FAULTS, "as it comes") > faults

@@ -17,7 +17,7 @@ from trainer.settings.model import ModelSettings
 
 @pytest.fixture
 def nowhere_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Python environment of its own, in which nothing has been compiled yet."""
+    """Gives a new Python environment, in which nothing has been compiled yet."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path

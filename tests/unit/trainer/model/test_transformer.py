@@ -45,7 +45,7 @@ def loss_and_gradients(made: TranslationModel, *arrays: Any) -> tuple[float, dic
 
 
 def disturb(made: TranslationModel) -> None:
-    """Move every parameter away from its start, so that no zero bias or unit gamma hides a mistake."""
+    """Moves every parameter away from its start, so that no zero bias or unit gamma hides a mistake."""
     mx.random.seed(3)
     for parameter in made.parameters().values():
         parameter.set_data(parameter.data() + 0.1 * mx.nd.random.normal(shape=parameter.shape))

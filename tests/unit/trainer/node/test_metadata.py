@@ -36,7 +36,7 @@ class Service(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Says nothing."""
 
 
 @pytest.fixture

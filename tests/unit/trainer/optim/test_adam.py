@@ -28,7 +28,7 @@ def parameters() -> list[Any]:
 
 
 def updated(updates: int = 4) -> list[Any]:
-    """Weights, means and variances after some updates."""
+    """Returns weights, means and variances after some updates."""
     those = parameters()
     adam, rng = Adam(those, 0.9, 0.98, 1e-9), np.random.RandomState(2)
     for update in range(updates):

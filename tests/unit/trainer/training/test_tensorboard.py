@@ -17,7 +17,7 @@ def lines(*steps: int) -> list[dict[str, Any]]:
 
 
 def read(directory: Path) -> list[Event]:
-    """The events of the one file in a directory: records of length, checksum, event, checksum (TFRecord)."""
+    """Returns the events of the one file in a directory: records of length, checksum, event, checksum (TFRecord)."""
     (file,) = directory.glob("events.out.tfevents.*")
     data, events = file.read_bytes(), []
     while data:

@@ -60,7 +60,7 @@ def parameters_of(one: Training) -> dict[str, Any]:
 
 
 def run_until(settings: Settings, step: int, resume: bool = False) -> None:
-    """Trains, and is told to stop while `step` is made."""
+    """Trains, and asks the training to stop while it makes `step`."""
     one = training(settings, step, resume)
     with pytest.raises(TrainingStopped):
         one.run(World({}))
@@ -68,7 +68,7 @@ def run_until(settings: Settings, step: int, resume: bool = False) -> None:
 
 
 def trained(settings: Settings) -> Training:
-    """Train to the last step, and wait until the checkpoints are written."""
+    """Trains to the last step, and waits until the checkpoints are written."""
     one = training(settings)
     one.run(World({}))
     one.prepared.checkpoints.finish()
@@ -76,7 +76,7 @@ def trained(settings: Settings) -> Training:
 
 
 def finished(settings: Settings, resume: bool = False) -> tuple[Training, dict[str, Any]]:
-    """Train to the end; the training and its scores."""
+    """Trains to the end. Returns the training and its scores."""
     one = training(settings, resume=resume)
     world = World({})
     one.run(world)

@@ -35,7 +35,7 @@ TRAINING = {
 
 
 def run_ranks(directory: Path, speeds: list[float | None], **sections: Any) -> dict[str, Any]:
-    """Train with one rank per speed as plain horovodrun would start them; the results."""
+    """Trains with one rank for each speed, as plain horovodrun would start them. Returns the scores."""
     codes, outputs = end_ranks(directory, speeds, [[] for _ in speeds], **sections)
     assert codes == [0] * len(speeds), "\n".join(outputs)
     return dict(json.loads((directory / "storage" / "results" / "scores.json").read_text()))
@@ -44,7 +44,7 @@ def run_ranks(directory: Path, speeds: list[float | None], **sections: Any) -> d
 def end_ranks(
     directory: Path, speeds: list[float | None], options: list[list[str]], **sections: Any
 ) -> tuple[list[int], list[str]]:
-    """`run_ranks` with command-line options of each rank's own; how each ended, and what it said."""
+    """Trains like `run_ranks`, with options for each rank. Returns the exit codes and what the ranks said."""
     directory.mkdir(exist_ok=True)
     config = directory / "training.yml"
     places = {"storage": str(directory / "storage"), "cache": str(directory.parent / "cache")}
