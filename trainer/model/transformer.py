@@ -109,9 +109,12 @@ class TranslationModel:
             return self._no_dropout.as_in_context(device)
         return mx.nd.random.randint(0, 2**31 - 1, shape=(1,), ctx=device, dtype="int32")
 
-    def hybridize(self) -> None:
-        """Computes the loss as one graph from now on, with memory that is planned once for each shape."""
-        self._loss.hybridize(static_alloc=True)
+    def hybridize(self, active: bool = True) -> None:
+        """Computes the loss as one graph from now on, with memory that is planned once for each shape.
+
+        With `active` false, each operator is computed by itself.
+        """
+        self._loss.hybridize(active, static_alloc=True)
 
     def parameters(self) -> Any:
         """Returns the parameters that are trained, a ParameterDict by name."""

@@ -23,7 +23,7 @@ class FactWriter:
         emulated_speed: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.path = directory.expanduser() / FILE_NAME
+        self._path = directory.expanduser() / FILE_NAME
         self._instance, self._emulated_speed = instance, emulated_speed
         self._interval_s, self._clock = interval_s, clock
         self._written_at: float | None = None
@@ -60,5 +60,5 @@ class FactWriter:
             updated_at=timestamp(now),
         )
         # Ansible may read facts as another user.
-        write_atomically(self.path, fact.to_json() + "\n", readable_by_all=True)
+        write_atomically(self._path, fact.to_json() + "\n", readable_by_all=True)
         self._written_at = now

@@ -16,6 +16,10 @@ from trainer.messages.lines import Messenger
 from trainer.node.fact import RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.requests import Requests
+from trainer.record.step_statistics import Iteration, StepStatistics
+from trainer.record.step_totals import StepTotals
+from trainer.record.tensorboard import EventFile
+from trainer.record.train_log import TrainLog
 from trainer.training.divergence import check_loss
 from trainer.training.errors import TrainingStopped
 from trainer.training.membership import Membership
@@ -23,10 +27,6 @@ from trainer.training.prepare import Prepared
 from trainer.training.schedule import Schedule
 from trainer.training.state import TrainingState
 from trainer.training.step import TrainingStep
-from trainer.training.step_statistics import Iteration, StepStatistics
-from trainer.training.step_totals import StepTotals
-from trainer.training.tensorboard import EventFile
-from trainer.training.train_log import TrainLog
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from trainer.elastic.world import World
 from trainer.model.allocation import give_back
+from trainer.record.train_log import TrainLog
 from trainer.training import memory_preflight
 from trainer.training.prepare import Prepared
 from trainer.training.state import TrainingState
-from trainer.training.train_log import TrainLog
 from trainer.training.validation import validation_loss
 
 MEMORY_EVERY_STEPS = 5

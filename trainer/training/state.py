@@ -15,7 +15,7 @@ from trainer.elastic.failures import drain_engine
 from trainer.elastic.rank_report import RankReport, exchange_reports
 from trainer.optim.adam import Adam
 from trainer.optim.gradient_buckets import GradientBuckets
-from trainer.training.progress import Progress
+from trainer.record.progress import Progress
 
 
 class TrainingState:

@@ -16,10 +16,10 @@ from trainer.elastic.world import World
 from trainer.node.brake import Brake
 from trainer.optim.gradient_norm import global_norm
 from trainer.optim.learning_rate import learning_rate
+from trainer.record.step_statistics import Iteration
+from trainer.record.step_totals import StepShare, StepTotals, Sums
 from trainer.training.batch_arrays import arrays_of
 from trainer.training.prepare import Prepared
-from trainer.training.step_statistics import Iteration
-from trainer.training.step_totals import StepShare, StepTotals, Sums
 
 
 @dataclass(frozen=True)

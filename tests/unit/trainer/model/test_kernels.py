@@ -11,7 +11,6 @@ import pytest
 from trainer.model import build as model
 from trainer.model.kernels import compiler, library, processor
 from trainer.model.kernels.compiler import CompileError
-from trainer.model.reference_loss import ReferenceTransformer
 from trainer.settings.model import ModelSettings
 
 
@@ -69,4 +68,4 @@ def test_a_model_without_kernels_is_gluonnlps(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("CENTAVO_KERNELS", "off")
     monkeypatch.setattr(library, "load", library.load.__wrapped__)
     made = model.build(ModelSettings(layers=1, units=8, hidden=8, heads=2), 20)
-    assert isinstance(made._loss, ReferenceTransformer)
+    assert not made.fused

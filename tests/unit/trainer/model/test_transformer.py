@@ -57,7 +57,7 @@ def disturb(made: TranslationModel) -> None:
 def test_fused_loss_and_gradients_equal_those_of_gluonnlp(smoothing: float, hybrid: bool) -> None:
     made = model.build(ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing}), VOCABULARY)
     disturb(made)
-    made._loss.hybridize(hybrid)
+    made.hybridize(hybrid)
     reference = ReferenceTransformer(made.network, smoothing, VOCABULARY)
     for seed, shape in enumerate([(5, 21, 19), (1, 1, 2), (3, 40, 33)]):
         arrays = batch(seed, *shape)

@@ -15,6 +15,7 @@ from tests.support.small_training import small
 from trainer.elastic.errors import RemovedFromJobError
 from trainer.elastic.world import World
 from trainer.messages.lines import Silent
+from trainer.node import fact_writer
 from trainer.node.fact import MembershipChange, RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.metadata import Instance
@@ -30,16 +31,16 @@ class Reader:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.facts: list[dict[str, Any]] = []
         self._validator = jsonschema.Draft202012Validator(SCHEMA)
-        write = FactWriter._write
+        write = fact_writer.write_atomically
 
-        def write_and_read(writer: FactWriter, now: float) -> None:
-            write(writer, now)
-            self.read(writer)
+        def write_and_read(path: Path, data: str, **options: bool) -> None:
+            write(path, data, **options)
+            self.read(path)
 
-        monkeypatch.setattr(FactWriter, "_write", write_and_read)
+        monkeypatch.setattr(fact_writer, "write_atomically", write_and_read)
 
-    def read(self, writer: FactWriter) -> None:
-        fact = json.loads(writer.path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    def read(self, path: Path) -> None:
+        fact = json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
         self._validator.validate(fact)
         assert set(fact) == set(SCHEMA["properties"]), "each field is described, and each one is always written"
         self.facts.append(fact)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainer.training.step_totals import StepShare, StepTotals, Sums
+from trainer.record.step_totals import StepShare, StepTotals, Sums
 
 
 def share(loss: float, tokens: float, wait_s: float, compute_time_s: float, **asked: bool) -> StepShare:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainer.node.fact import timestamp
-from trainer.training.progress import Progress
-from trainer.training.step_totals import StepTotals
-from trainer.training.tensorboard import EventFile
+from trainer.record.progress import Progress
+from trainer.record.step_totals import StepTotals
+from trainer.record.tensorboard import EventFile
 
 log = logging.getLogger(__name__)
 

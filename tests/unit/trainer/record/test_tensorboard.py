@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorboardX.proto.event_pb2 import Event
 
-from trainer.training.tensorboard import EventFile
+from trainer.record.tensorboard import EventFile
 
 
 def lines(*steps: int) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainer.training.step_statistics import Iteration, Medians, StepStatistics
+from trainer.record.step_statistics import Iteration, Medians, StepStatistics
 
 
 def test_times_are_medians_without_the_first_steps() -> None:
