@@ -121,7 +121,7 @@ class Node:
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
                 self._process.stdin.flush()
             except (OSError, ValueError) as error:
-                log.warning("%s cannot be told anything: %s", self.address, error)
+                log.warning("nothing can be sent to %s: %s", self.address, error)
 
     def _read_output(self) -> None:
         assert self._process.stdout is not None

@@ -28,7 +28,7 @@ class EventFile:
         self._written: list[Mapping[str, Any]] = []
 
     def write(self, log: Sequence[Mapping[str, Any]]) -> None:
-        """Writes the lines that were not written yet. After a step back the log goes on from an earlier line."""
+        """Writes the lines that were not written yet. Lines may be gone, where the training went back."""
         if self._directory is None:
             return
         if self._writer is None:

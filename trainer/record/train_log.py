@@ -50,7 +50,7 @@ class LogWindow:
 
 
 class TrainLog:
-    """Adds lines to the log of a training's progress. Rank 0 writes them to TensorBoard and tells some of them."""
+    """Adds lines to the log of a training's progress. Rank 0 writes them to TensorBoard, and logs some of them."""
 
     def __init__(self, events: EventFile) -> None:
         self._events = events

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from trainer.data.batch_stream import BatchStream
+from trainer.node.memory import available_bytes, resident_bytes
 from trainer.settings.data import BatchSettings
 from trainer.settings.model import Architecture, ModelSettings
 from trainer.training.errors import NodeTooSmallError
 
-LIMIT_VARIABLE = "CENTAVO_EMULATED_MEMORY_BYTES"
 FLOAT_BYTES = 4
-SCARCE_ABOVE = 0.75
 PROCESS_BYTES = 450 * 1024**2
 """What Python takes with MXNet, GluonNLP, Horovod and a corpus, and without any model."""
 
@@ -72,46 +68,14 @@ def estimate(
     return Estimate(fixed, FLOAT_BYTES * (model.layers * layer + rows * vocab_size))
 
 
-def available_bytes(
-    resident: int,
-    environment: Mapping[str, str] | None = None,
-    meminfo: Path = Path("/proc/meminfo"),
-    cgroup: Path = Path("/sys/fs/cgroup"),
-) -> int:
-    """Returns the bytes that this process may have in all: those it has, and those that are free.
-
-    The limit of the control group counts. CENTAVO_EMULATED_MEMORY_BYTES lowers the result, for a node that stands for a
-    smaller one.
-
-    Args:
-        resident: The bytes that the process has.
-        environment: The environment variables; None: those of the process.
-        meminfo: Where Linux says what the machine has.
-        cgroup: Where Linux says what the control group may have.
-    """
-    free = [_meminfo_available(meminfo), _cgroup_available(cgroup)]
-    known = [resident + room for room in free if room is not None]
-    emulated = (os.environ if environment is None else environment).get(LIMIT_VARIABLE, "")
-    if emulated.isdigit():
-        known.append(int(emulated))
-    return min(known) if known else 2**62
-
-
-def resident_bytes() -> int:
-    """Returns the bytes that this process has at the moment."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def shortage(needed: int, available: int) -> str | None:
     """Returns why a node is too small, with both numbers, or None where it is not."""
     if needed <= available:
         return None
-    return f"out of memory: the training needs about {_mib(needed)} MiB here and the node has {_mib(available)} MiB"
-
-
-def is_scarce(resident: int, available: int) -> bool:
-    """Returns whether a process nears what it may have, so that it does better to return unused memory."""
-    return resident > SCARCE_ABOVE * available
+    return (
+        f"out of memory: the training needs about {_mib(needed)} MiB here and the node has {_mib(available)} MiB: "
+        "take a larger flavor, or a smaller model or vocabulary"
+    )
 
 
 def largest_share(requirement: Estimate, available: int, global_tokens: int) -> float | None:
@@ -139,19 +103,3 @@ def largest_share_that_fits(
 
 def _mib(amount: int) -> str:
     return f"{amount / 1024**2:,.0f}"
-
-
-def _meminfo_available(path: Path) -> int | None:
-    try:
-        fields = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError, IndexError):
-        return None
-
-
-def _cgroup_available(directory: Path) -> int | None:
-    try:
-        limit = (directory / "memory.max").read_text().strip()
-        return None if limit == "max" else int(limit) - int((directory / "memory.current").read_text())
-    except (OSError, ValueError):
-        return None

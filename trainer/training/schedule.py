@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from trainer.elastic.world import World
 from trainer.model.allocation import give_back
+from trainer.node.memory import available_bytes, is_scarce, resident_bytes
 from trainer.record.train_log import TrainLog
-from trainer.training import memory_preflight
 from trainer.training.prepare import Prepared
 from trainer.training.state import TrainingState
 from trainer.training.validation import validation_loss
@@ -55,6 +55,6 @@ class Schedule:
     def give_memory_back_if_scarce(self) -> None:
         """Returns unused memory to the system where the process nears the node's limit."""
         if self._state.progress.step % MEMORY_EVERY_STEPS == 0:
-            resident = memory_preflight.resident_bytes()
-            if memory_preflight.is_scarce(resident, memory_preflight.available_bytes(resident)):
+            resident = resident_bytes()
+            if is_scarce(resident, available_bytes(resident)):
                 give_back()

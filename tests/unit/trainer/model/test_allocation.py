@@ -24,7 +24,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 GIVEN_BACK = """
 from trainer.model.allocation import give_back
 from trainer.model.allocation import reuse_memory
-from trainer.training.memory_preflight import resident_bytes
+from trainer.node.memory import resident_bytes
 if not reuse_memory():
     print("no mallopt")
     raise SystemExit

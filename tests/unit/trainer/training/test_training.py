@@ -21,6 +21,7 @@ from trainer.elastic.world import World
 from trainer.messages.lines import Silent
 from trainer.node.fact import RankFigures, State
 from trainer.node.fact_writer import FactWriter
+from trainer.node.memory import resident_bytes
 from trainer.node.metadata import Instance
 from trainer.node.requests import Requests
 from trainer.settings.training import Settings
@@ -28,7 +29,6 @@ from trainer.training import schedule
 from trainer.training.ending import finish
 from trainer.training.errors import NodeTooSmallError, TrainingFailedError, TrainingStopped
 from trainer.training.loop import Training
-from trainer.training.memory_preflight import resident_bytes
 from trainer.training.prepare import prepare
 from trainer.training.results import fetch_results
 from trainer.training.step import TrainingStep
