@@ -11,15 +11,11 @@ from horovod.common.exceptions import HorovodInternalError
 from horovod.runner.common.util.hosts import HostInfo, get_host_assignments
 from horovod.runner.http.http_server import RendezvousHandler, RendezvousServer
 
-from trainer.elastic import world as elastic
-from trainer.elastic.world import (
-    LauncherLostError,
-    RemovedFromJobError,
-    Rendezvous,
-    WorldLostError,
-    translating_failures,
-)
-from trainer.training.state import Hello, source_of
+from trainer.elastic import rendezvous
+from trainer.elastic.errors import LauncherLostError, RemovedFromJobError, WorldLostError
+from trainer.elastic.failures import translating_failures
+from trainer.elastic.rank_report import RankReport, source_of
+from trainer.elastic.rendezvous import Rendezvous
 
 SLOTS = {"stays:0": b"0,2,0,1,0,2", "leaves:0": b"-1,-1,-1,-1,-1,-1"}
 
@@ -66,7 +62,7 @@ def test_a_rank_that_is_not_wanted_learns_it_before_it_would_abort(port: int) ->
 
 
 def meet(port: int, ranks: list[int], size: int) -> list[bool]:
-    """What the ranks that come to a meeting of `size` are told."""
+    """Returns what the ranks that come to a meeting of `size` are told."""
     verdicts: dict[int, bool] = {}
 
     def come(rank: int) -> None:
@@ -87,7 +83,7 @@ def test_ranks_that_all_come_start_together(port: int) -> None:
 def test_a_rank_that_stays_away_costs_a_further_round_and_not_the_others(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elastic, "MEETING_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(rendezvous, "MEETING_TIMEOUT_S", 0.3)
     assert meet(port, [0, 1, 3], 4) == [False] * 3
 
 
@@ -105,17 +101,17 @@ def test_a_lost_rank_is_told_from_other_errors() -> None:
         raise mx.base.MXNetError("Error in operator: shape mismatch")
 
 
-def hello(has_state: bool, step: int) -> Hello:
-    return Hello(has_state, step, 0, None, None, None, "the same")
+def report(has_state: bool, step: int) -> RankReport:
+    return RankReport(has_state, step, 0, None, None, None, "the same")
 
 
 def test_a_new_rank_is_never_the_source_of_the_state() -> None:
-    assert source_of([hello(False, 0), hello(True, 7), hello(True, 7)]) == 1
+    assert source_of([report(False, 0), report(True, 7), report(True, 7)]) == 1
 
 
 def test_the_furthest_rank_is_the_source_of_the_state() -> None:
-    assert source_of([hello(True, 5), hello(True, 9), hello(False, 99)]) == 1
+    assert source_of([report(True, 5), report(True, 9), report(False, 99)]) == 1
 
 
 def test_at_the_very_beginning_rank_0_is_the_source() -> None:
-    assert source_of([hello(False, 0), hello(False, 0)]) == 0
+    assert source_of([report(False, 0), report(False, 0)]) == 0

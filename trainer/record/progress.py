@@ -5,15 +5,26 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from trainer.settings.settings import StopSettings
+from trainer.settings.training import StopSettings
 
 
 @dataclass
 class Progress:
-    """`cursor` counts global batches taken, `tokens` target tokens trained on, both over all ranks and epochs.
+    """How far a training is, over all ranks and epochs.
 
-    `steps_lost`: undone and done again, None when nobody knows any more: an end without a checkpoint leaves no count.
-    `log` holds the lines of train.log, `changes` the changes of the world, `stopped` why it ended early.
+    Attributes:
+        step: Updates of the parameters.
+        cursor: Global batches taken.
+        tokens: Target tokens trained on.
+        loss: The loss of the last step in nats per target token.
+        steps_lost: Steps that were undone and made again. None: unknown, since a training that ends without a
+            checkpoint leaves no count.
+        restarts: How often the training was resumed from a checkpoint.
+        best_validation: The lowest validation loss so far.
+        poor_validations: Validations since then.
+        stopped: Why the training ended early.
+        changes: The changes of the world.
+        log: The lines of train.log.
     """
 
     step: int = 0
@@ -29,16 +40,16 @@ class Progress:
     log: list[dict[str, Any]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """A deep copy as plain data."""
+        """Returns a deep copy as plain data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Progress:
-        """What `as_dict` gave."""
+        """Returns the progress of which `data` is the `as_dict`."""
         return cls(**data)
 
     def is_done(self, stop: StopSettings, batches_per_epoch: int) -> bool:
-        """Whether the amount of work has been done, or the training was stopped early."""
+        """Returns whether the amount of work has been done, or the training was stopped early."""
         return (
             self.stopped is not None
             or (stop.steps is not None and self.step >= stop.steps)
@@ -47,7 +58,10 @@ class Progress:
         )
 
     def total_steps(self, stop: StopSettings, batches_per_epoch: int, accumulate: int) -> int | None:
-        """Steps in all, by the limit that will be reached first; None while only tokens are given and none was done."""
+        """Returns the steps of the whole training, by the limit that will be reached first.
+
+        None: the limit is in tokens, and no step has been made from which to estimate.
+        """
         totals = []
         if stop.steps is not None:
             totals.append(stop.steps)
@@ -63,20 +77,33 @@ class Progress:
         return any(line["step"] == self.step and "validation_loss" in line for line in self.log[-1:])
 
     def resume(self, was_stopped: bool, patience: int | None) -> None:
-        """Take up a checkpoint, one that `was_stopped` made or any; an early stop holds as `patience` now says."""
+        """Continues from a checkpoint.
+
+        Args:
+            was_stopped: Whether the checkpoint was written because the training was told to stop. Any other one may be
+                older than the last step, so that nobody knows how many steps are lost.
+            patience: The present setting. An early stop holds only if it follows from it.
+        """
         self.restarts += 1
         if not was_stopped:
             self.steps_lost = None
         if patience is None or self.poor_validations < patience:
             self.stopped = None
 
+    def count_step(self, tokens: int, loss: float, batches: int) -> None:
+        """Counts a step that took `batches` global batches with `tokens` target tokens."""
+        self.step += 1
+        self.cursor += batches
+        self.tokens += tokens
+        self.loss = loss
+
     def lose(self, steps: int) -> None:
-        """Count steps that were undone."""
+        """Counts steps that were undone."""
         if self.steps_lost is not None:
             self.steps_lost += steps
 
     def judge(self, validation_loss: float, patience: int | None) -> None:
-        """Take a validation loss (nats per token); with `patience` poor ones in a row the training stops."""
+        """Takes a validation loss (nats per token). After `patience` poor ones in a row the training is to stop."""
         if self.best_validation is None or validation_loss < self.best_validation:
             self.best_validation, self.poor_validations = validation_loss, 0
             return

@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorboardX.proto.event_pb2 import Event
 
-from trainer.training.tensorboard import Scalars
+from trainer.record.tensorboard import EventFile
 
 
 def lines(*steps: int) -> list[dict[str, Any]]:
@@ -17,7 +17,7 @@ def lines(*steps: int) -> list[dict[str, Any]]:
 
 
 def read(directory: Path) -> list[Event]:
-    """The events of the one file in a directory: records of length, checksum, event, checksum (TFRecord)."""
+    """Returns the events of the one file in a directory: records of length, checksum, event, checksum (TFRecord)."""
     (file,) = directory.glob("events.out.tfevents.*")
     data, events = file.read_bytes(), []
     while data:
@@ -33,14 +33,14 @@ def points(directory: Path, tag: str) -> list[tuple[int, float]]:
 
 
 def test_nothing_is_written_unless_asked_for(tmp_path: Path) -> None:
-    scalars = Scalars(None)
+    scalars = EventFile(None)
     scalars.write(lines(10))
     scalars.write_all(tmp_path, lines(10))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_each_line_of_the_log_is_written_once_with_its_time(tmp_path: Path) -> None:
-    scalars = Scalars(str(tmp_path))
+    scalars = EventFile(str(tmp_path))
     scalars.write(lines(1, 10))
     scalars.write(lines(1, 10, 20))
     assert points(tmp_path, "training/loss") == [(1, 4.99), (10, 4.9), (20, 4.8)]
@@ -50,13 +50,13 @@ def test_each_line_of_the_log_is_written_once_with_its_time(tmp_path: Path) -> N
 
 def test_a_validation_is_a_point_of_its_own(tmp_path: Path) -> None:
     validation = {"step": 10, "validation_loss": 4.75, "t": "2026-11-21T06:00:01.000Z"}
-    Scalars(str(tmp_path)).write([*lines(10), validation, *lines(20)])
+    EventFile(str(tmp_path)).write([*lines(10), validation, *lines(20)])
     assert points(tmp_path, "validation/loss") == [(10, 4.75)]
     assert [step for step, _ in points(tmp_path, "training/loss")] == [10, 20]
 
 
 def test_after_a_step_back_the_log_is_followed_from_there(tmp_path: Path) -> None:
-    scalars = Scalars(str(tmp_path))
+    scalars = EventFile(str(tmp_path))
     scalars.write(lines(10, 20, 30))
     scalars.write(lines(10, 20))
     scalars.write(lines(10, 20, 31))
@@ -64,18 +64,18 @@ def test_after_a_step_back_the_log_is_followed_from_there(tmp_path: Path) -> Non
 
 
 def test_a_new_rank_0_writes_what_was_before_it(tmp_path: Path) -> None:
-    Scalars(str(tmp_path)).write(lines(1, 10, 20, 30))
+    EventFile(str(tmp_path)).write(lines(1, 10, 20, 30))
     assert [step for step, _ in points(tmp_path, "training/loss")] == [1, 10, 20, 30]
 
 
 def test_the_results_get_the_whole_training(tmp_path: Path) -> None:
-    scalars = Scalars(str(tmp_path / "node"))
+    scalars = EventFile(str(tmp_path / "node"))
     scalars.write_all(tmp_path / "results", lines(1, 10))
     assert points(tmp_path / "results", "training/tokens_per_second") == [(1, 900.0), (10, 900.0)]
 
 
 def test_after_a_step_back_lines_that_came_out_otherwise_are_written_too(tmp_path: Path) -> None:
-    scalars = Scalars(str(tmp_path))
+    scalars = EventFile(str(tmp_path))
     scalars.write(lines(5, 10))
     again = lines(5, 10)
     again[1]["world_size"] = 2

@@ -1,7 +1,7 @@
-"""Training scalars as TensorBoard event files (https://github.com/tensorflow/tensorboard), written only when asked for.
+"""The training's log as TensorBoard event files (https://github.com/tensorflow/tensorboard).
 
-The training's log travels with its state. So whichever rank comes to be rank 0 first writes what was logged before it,
-and each event file tells the whole training, wherever it began.
+The log travels with the training's state. So a rank that becomes rank 0 first writes what was logged before, and each
+event file tells of the whole training.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ TAGS = {
 }
 
 
-class Scalars:
-    """Writes the lines of the training's log (as in train.log) to `directory`; None: nothing is written."""
+class EventFile:
+    """Writes the lines of the training's log to an event file in `directory`; None: writes nothing."""
 
     def __init__(self, directory: str | None) -> None:
         self._directory = None if directory is None else Path(directory).expanduser()
@@ -28,7 +28,7 @@ class Scalars:
         self._written: list[Mapping[str, Any]] = []
 
     def write(self, log: Sequence[Mapping[str, Any]]) -> None:
-        """Writes the lines that were not written yet. After a step back the log goes on from an earlier line."""
+        """Writes the lines that were not written yet. Lines may be gone, where the training went back."""
         if self._directory is None:
             return
         if self._writer is None:
@@ -42,7 +42,7 @@ class Scalars:
         self._writer.flush()
 
     def write_all(self, directory: Path, log: Sequence[Mapping[str, Any]]) -> None:
-        """An event file of the whole training in another directory, which goes with the results."""
+        """Writes an event file of the whole training into another directory, which goes with the results."""
         if self._directory is None:
             return
         writer = _open(directory)
@@ -52,8 +52,8 @@ class Scalars:
 
 
 def _open(directory: Path) -> Any:
-    """tensorboardX's own file writer: its SummaryWriter has a queue and a thread between, and may flush too early."""
-    # protobuf takes a while to import, which a training that writes no events need not wait for
+    """Returns tensorboardX's writer of files. Its SummaryWriter has a queue and a thread, and may flush too early."""
+    # protobuf takes a while to import: a training that writes no events does not wait for it
     from tensorboardX.event_file_writer import EventsWriter  # noqa: PLC0415
 
     directory.mkdir(parents=True, exist_ok=True)
