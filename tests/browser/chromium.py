@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -17,15 +16,9 @@ from typing import Any, TypeVar
 
 import aiohttp
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 START_S = 60
 ANSWER_S = 60
 Result = TypeVar("Result")
-
-
-def installed() -> str | None:
-    """The browser's command, if there is one."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Page:

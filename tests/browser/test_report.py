@@ -9,20 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools import require
 
 from controller.record.html.compare import write_comparison
 from controller.record.html.page import write_page
 from controller.record.journal import Journal
 from controller.record.report import make_report, write_report
-from tests.browser.chromium import Browser, Page, browser, installed
+from tests.browser.chromium import Browser, Page, browser
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES
 
-COMMAND = installed()
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMMAND is None, reason="no Chromium here: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.needs_tool("chromium")]
 PLOTS = ("fleet", "cost", "compute", "loss", "scaling")
 RUNS = ("moved_run", "moveless_run", "failed_run", "interrupted_run", "running_run")
 MEASURE = """svg => { const r = svg.getBoundingClientRect();
@@ -34,7 +31,7 @@ Made = dict[str, tuple[Path, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(COMMAND or "", tmp_path_factory.mktemp("profile")) as running:
+    with browser(require("chromium"), tmp_path_factory.mktemp("profile")) as running:
         yield running
 
 
