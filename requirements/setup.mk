@@ -1,4 +1,5 @@
-# Set-up: a virtual environment with everything at pinned versions. Nothing is done twice; a broken step is done again.
+# Set-up makes a virtual environment with all packages at pinned versions. A step that is done is not repeated. A step that
+# failed is.
 PYTHON ?= $(shell for python in python3.11 python3.10 python3; do \
 	if $$python -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 11))' 2>/dev/null; \
 	then echo $$python; break; fi; done)
@@ -9,7 +10,7 @@ BUILD_FLAGS := HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 HO
 	HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_CMAKE=$(CURDIR)/requirements/horovod-cmake \
 	DIST_EXTRA_CONFIG=$(CURDIR)/requirements/build-force.cfg MAKEFLAGS=-j$(shell nproc)
 
-setup: $(VENV)/.ready ## The virtual environment and all it needs (the other targets call it)
+setup: $(VENV)/.ready ## Make the virtual environment and install all packages (other targets do this first)
 
 $(VENV)/.ready: $(VENV)/.base requirements/training.txt requirements/build-force.cfg requirements/horovod-cmake \
 		requirements/project.txt requirements/node.txt pyproject.toml
@@ -39,7 +40,7 @@ $(LINT_VENV)/.ready: requirements/lint.txt $(VENV)/.ready
 	@$(LINT_VENV)/bin/python requirements/installer.py -r requirements/lint.txt
 	@touch $@
 
-# tool, and what to install where it is missing
+# Checks that each tool is there, and tells what to install where it is missing.
 .PHONY: check-tools
 check-tools:
 	@missing=0; need() { command -v "$$1" >/dev/null 2>&1 || { echo "missing: $$1. Install $$2." >&2; missing=1; }; }; \

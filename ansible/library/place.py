@@ -31,7 +31,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 
 class Placing:
-    """What is to be there, made where it is missing or different. `changed` has the paths that were."""
+    """Makes what is missing or differs. `changed` lists the paths of what did."""
 
     def __init__(self, only_check: bool) -> None:
         self._only_check = only_check

@@ -1,4 +1,4 @@
-"""The report in a real browser: no error in its console, the plots are there, its numbers are report.json's."""
+"""The report in a real browser: its console has no error, its plots are drawn, its numbers are those of report.json."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The page and the report.json of a run of each kind."""
+    """Returns the page and the report.json of one run of each kind."""
     made: Made = {}
     for name in RUNS:
         make: Callable[[Path], Journal] = getattr(synthetic, name)
@@ -116,7 +116,7 @@ def at(report: dict[str, Any], path: str) -> Any:
 
 
 def agrees(text: str, value: float | None) -> bool:
-    """Whether a shown number is the value, to the digits that are shown."""
+    """Returns whether a shown number is the value, to the digits that are shown."""
     if value is None:
         return text == "not known"
     digits = re.sub(r"[^\d.-]", "", text)
