@@ -1,4 +1,4 @@
-"""The command `centavo`. Exit codes: 0 done; 1 to 13 what `controller.errors` says of each; 130 stopped by a person.
+"""The command `centavo`. Exit codes: 0 done; 1 to 13 the errors of `controller.domain.errors`; 130 stopped by a person.
 
 `centavo review` (or `plan`) ends with 0 when nothing would change, 2 when something would, 3 when the guard refuses it.
 """
@@ -14,16 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from controller.assembly import Workshop, open_workshop
-from controller.clock import SystemClock
+from controller.commands.context import Context, open_context
 from controller.commands.looking import add_looking
 from controller.commands.reviewing import add_propose, add_review, admit
 from controller.commands.running import add_destroy, add_running
-from controller.errors import CentavoError, JournalError, StoppedError
-from controller.record.events import PlainReporter
+from controller.domain.errors import CentavoError, JournalError, StoppedError
+from controller.edges.clock import SystemClock
+from controller.record.live.events import PlainReporter
 from controller.simulate.cli import add_parser as add_simulate
 
-Command = Callable[[Workshop, argparse.Namespace], int]
+Command = Callable[[Context, argparse.Namespace], int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,10 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clock = SystemClock()
     try:
         with clock.listening():
-            workshop = open_workshop(Path(options.root), options.env, PlainReporter(), clock)
-            workshop.admit = partial(admit, workshop)
+            context = open_context(Path(options.root), options.env, PlainReporter(), clock)
+            context.admit = partial(admit, context)
             command: Command = options.command
-            return command(workshop, options)
+            return command(context, options)
     except CentavoError as error:
         print(_told(error, clock), file=sys.stderr)
         return StoppedError.exit_code if clock.is_stopping() else error.exit_code

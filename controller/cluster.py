@@ -11,13 +11,9 @@ from typing import Any, Protocol
 
 from controller.act.capacity import CapacityFile, check_capacity
 from controller.act.guard import Allowance, check
-from controller.clock import Clock
-from controller.config import Environment
+from controller.config.environment import Environment
 from controller.domain import Fleet, Instance, Observation, Price, UnknownNode, head_price
-from controller.edges.ansible import Outcome
-from controller.edges.ssh import SshAccess
-from controller.edges.terraform import Outputs, Plan
-from controller.errors import (
+from controller.domain.errors import (
     AnsibleError,
     AwsError,
     CapacityFileError,
@@ -27,11 +23,15 @@ from controller.errors import (
     NodesError,
     TerraformError,
 )
-from controller.files import write_whole
+from controller.edges.ansible import Outcome
+from controller.edges.clock import Clock
+from controller.edges.files import write_whole
+from controller.edges.ssh import SshAccess
+from controller.edges.terraform import Outputs, Plan
 from controller.observe.facts import LocalFacts, read_facts
 from controller.observe.prices import no_price, require_prices
 from controller.observe.progress import TrainingEnd, read_end
-from controller.record.journal import Journal
+from controller.record.journal.journal import Journal
 
 PLAN_FILE = "capacity.tfplan"
 

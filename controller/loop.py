@@ -11,10 +11,10 @@ from typing import Any
 
 from controller.act.backoff import backoff_s, failures_to_grow, retry_at
 from controller.act.move import MoveLimits, MoveRunner
-from controller.clock import Clock
 from controller.cluster import LiveCluster
-from controller.config import Environment, read_yaml
-from controller.decide.situation import KEPT_OBSERVATIONS
+from controller.config.environment import Environment, read_yaml
+from controller.decide.given import DecisionInput
+from controller.decide.model.situation import KEPT_OBSERVATIONS
 from controller.domain import (
     Decision,
     Fleet,
@@ -25,10 +25,9 @@ from controller.domain import (
     MovePhase,
     Observation,
     Price,
-    Progress,
     Verdict,
 )
-from controller.errors import (
+from controller.domain.errors import (
     AnsibleError,
     AwsError,
     CapacityFileError,
@@ -40,13 +39,15 @@ from controller.errors import (
     TerraformError,
     TrainingFailedError,
 )
+from controller.domain.reasons import Said
+from controller.domain.times import iso
+from controller.edges.clock import Clock
 from controller.observe.changes import membership_changes
 from controller.observe.progress import read_progress
-from controller.record import speeds
-from controller.record.events import Reporter
-from controller.record.journal import Journal, Stage
-from controller.record.report import write_report
-from controller.times import iso
+from controller.record.journal import speeds
+from controller.record.journal.journal import Journal, Stage
+from controller.record.live.events import Reporter
+from controller.record.report.report import write_report
 
 Approval = Callable[[Decision], "Fleet | None"]
 """Which fleet a decision may be carried out with now; None: stay."""
@@ -57,7 +58,8 @@ def at_once(decision: Decision) -> Fleet | None:
     return decision.target if decision.verdict is Verdict.MOVE else None
 
 
-Decider = Callable[[Sequence[Observation], Mapping[str, Price], Limits, "Progress | None", History], Decision]
+Decider = Callable[[DecisionInput], Decision]
+"""How to decide on what is given; the settings of deciding are its own."""
 
 
 RELEASE_TRIES = 10
@@ -225,7 +227,7 @@ class Optimizer:
                 self._clock.now(),
                 decision.current,
                 target,
-                decision.reason if is_own else "people have merged this fleet",
+                decision.reason if is_own else Said("people have merged this fleet"),
                 is_probe=is_own and decision.is_probe,
             )
         )
@@ -235,7 +237,7 @@ class Optimizer:
         later = self._why_later(decision.current, decision.target) if decision.verdict is Verdict.MOVE else None
         if later is None:
             return decision
-        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=later, is_probe=False)
+        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=Said(later), is_probe=False)
 
     def _why_later(self, current: Fleet, target: Fleet) -> str | None:
         """Why a fleet can't be moved to yet: a flavor that it has more of can't be had for now, or moves to it have
@@ -293,7 +295,7 @@ class Optimizer:
                     move,
                     phase=MovePhase.ROLLED_BACK,
                     ended_at=self._clock.now(),
-                    outcome_reason=move.outcome_reason or "the training ended before the move was done",
+                    outcome_reason=move.outcome_reason or Said("the training ended before the move was done"),
                 )
             )
 
@@ -379,7 +381,6 @@ def decide_on(
     info = journal.info()
     earlier = journal.recent(KEPT_OBSERVATIONS)
     history = History(
-        observations=earlier,
         moves=journal.moves(),
         spent_usd=journal.spent_usd(),
         unavailable={f: until for f, (until, _) in journal.unavailable(observation.at).items()},
@@ -387,7 +388,7 @@ def decide_on(
     )
     present = () if earlier and earlier[-1].at >= observation.at else (observation,)
     progress = read_progress(observation, info.started_at)
-    return decide((*earlier, *present), prices, info.promises.onto(limits), progress, history)
+    return decide(DecisionInput((*earlier, *present), prices, info.promises.onto(limits), progress, history))
 
 
 def _known(journal: Journal, fleet: Fleet) -> dict[str, float]:

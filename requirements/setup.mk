@@ -21,7 +21,7 @@ $(VENV)/.ready: $(VENV)/.base requirements/training.txt requirements/build-force
 	@$(BIN)/python -c 'import gluonnlp, horovod.mxnet' || { echo "MXNet, GluonNLP or Horovod can't be imported (see" \
 		"above). A build that was kept from elsewhere may be the cause. Build anew: rm -rf $(VENV);" \
 		"PIP_NO_CACHE_DIR=1 make setup" >&2; exit 1; }
-	@$(BIN)/python -m trainer.kernels >/dev/null
+	@$(BIN)/python -m trainer.model.kernels >/dev/null
 	@touch $@
 	@echo "Set-up is complete: $(VENV)"
 

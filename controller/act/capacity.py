@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from controller.domain import Fleet
-from controller.errors import CapacityFileError
+from controller.domain.errors import CapacityFileError
 
 ABSURD_CAPACITY = 1000
 """More nodes of one flavor than this are taken for a mistake, whatever the limits say."""

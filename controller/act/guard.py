@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.domain import Fleet
-from controller.errors import GuardError
-from controller.plan import GROUP_TYPE, Action, PlanChange, parse_changes
+from controller.domain.errors import GuardError
+from controller.edges.terraform_plan import GROUP_TYPE, Action, PlanChange, parse_changes
 
 OWNED_ATTRIBUTE = "desired_capacity"
 WORDS = {

@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn, Protocol
 
-from controller.clock import Clock
 from controller.domain import Fact, Fleet, Instance, Move, MovePhase, Observation, TrainingState
-from controller.errors import (
+from controller.domain.errors import (
     AnsibleError,
     AwsError,
     CapacityFileError,
@@ -25,6 +24,9 @@ from controller.errors import (
     StoppedError,
     TerraformError,
 )
+from controller.domain.reasons import Reason, Said
+from controller.edges.clock import Clock
+from controller.words.reasons import reason_in_words
 
 
 class Cluster(Protocol):
@@ -207,11 +209,11 @@ class MoveRunner:
         """Refuses a move that has changed nothing yet, and begins to roll back any other."""
         is_early = move.phase in (MovePhase.PROPOSED, MovePhase.GROWING)
         if is_early and isinstance(error, (GuardError, CapacityFileError)) and not self._has_grown():
-            return self._end(move, MovePhase.REFUSED, error.what)
+            return self._end(move, MovePhase.REFUSED, Said(error.what))
         blamed = _blamed(move, error)
         if blamed:
             self._unavailable(blamed, error.what)
-        move = self._kept(replace(move, outcome_reason=error.what))
+        move = self._kept(replace(move, outcome_reason=Said(error.what)))
         self._tell(move, f"rolling back: {error.what}")
         return move
 
@@ -284,16 +286,16 @@ class MoveRunner:
         self._tell(move, note)
         return move
 
-    def _end(self, move: Move, phase: MovePhase, reason: str | None) -> Move:
+    def _end(self, move: Move, phase: MovePhase, reason: Reason | None) -> Move:
         move = self._kept(replace(move, phase=phase, outcome_reason=reason, ended_at=self._clock.now()))
-        self._tell(move, reason or f"the fleet is {move.target}")
+        self._tell(move, reason_in_words(reason) if reason else f"the fleet is {move.target}")
         return move
 
     def _end_with_training(self, move: Move) -> Move:
         """The fleet goes as a whole now, so that nothing is left to finish or to undo."""
         if move.phase is MovePhase.SHRINKING and move.outcome_reason is None:
-            return self._end(move, MovePhase.DONE, "the training ended while the drained nodes were leaving")
-        reason = move.outcome_reason or "the training ended before the move was done"
+            return self._end(move, MovePhase.DONE, Said("the training ended while the drained nodes were leaving"))
+        reason = move.outcome_reason or Said("the training ended before the move was done")
         return self._end(move, MovePhase.ROLLED_BACK, reason)
 
     def _kept(self, move: Move) -> Move:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from itertools import groupby
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from controller.assembly import Workshop
+from controller.commands.context import Context
 from controller.commands.journals import run_or_latest
+from controller.config.constraints import in_words
 from controller.decide.explain import render_explanation
 from controller.domain import Decision, Limits, Verdict
-from controller.errors import JournalError
-from controller.promises import in_words
-from controller.record import codec
-from controller.record.journal import Journal
-from controller.times import iso
+from controller.domain.errors import JournalError
+from controller.domain.times import iso
+from controller.record.journal import codec
+from controller.record.journal.journal import Journal
+from controller.words.reasons import reason_in_words
 
 Numbered = tuple[int, Decision]
 
@@ -32,9 +32,9 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
-def explain(workshop: Workshop, options: argparse.Namespace) -> int:
+def explain(context: Context, options: argparse.Namespace) -> int:
     """A decision with its evidence, and what was promised of its run; or all decisions."""
-    journal = run_or_latest(workshop, options.run)
+    journal = run_or_latest(context, options.run)
     if not journal.last_decision_number():
         raise JournalError("Nothing has been decided yet.", "`centavo optimize` decides as soon as facts come in.")
     if options.list:
@@ -82,7 +82,7 @@ def _list(journal: Journal, as_json: bool) -> None:
         of_a_kind = list(alike)
         (first, _), (last, latest) = of_a_kind[0], of_a_kind[-1]
         numbers = str(first) if first == last else f"{first} to {last}"
-        table.add_row(numbers, iso(latest.at), latest.verdict.value, latest.reason)
+        table.add_row(numbers, iso(latest.at), latest.verdict.value, reason_in_words(latest.reason))
     Console().print(table)
 
 
@@ -94,4 +94,4 @@ def _plain(numbered: Numbered) -> dict[str, Any]:
 def _kind(numbered: Numbered) -> tuple[Verdict, str, str]:
     """What decisions that differ in their numbers only have in common."""
     _, decision = numbered
-    return decision.verdict, str(decision.target), re.sub(r"[\d.]+", "#", decision.reason)
+    return decision.verdict, str(decision.target), decision.reason.code

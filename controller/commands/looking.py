@@ -13,23 +13,23 @@ from typing import IO, Any
 
 from rich.console import Console
 
-from controller.assembly import Workshop
-from controller.clock import Clock
+from controller.commands.context import Context
 from controller.commands.explaining import add_explain_options, explain
 from controller.commands.journals import run_or_latest
 from controller.commands.telling import print_reports
 from controller.domain import Fleet, Observation
-from controller.errors import JournalError, StoppedError
+from controller.domain.errors import JournalError, StoppedError
+from controller.domain.times import iso
+from controller.edges.clock import Clock
 from controller.observe.progress import read_progress
-from controller.record import codec
-from controller.record.events import describe
-from controller.record.journal import Journal, Stage
-from controller.record.live import shown
-from controller.record.report import make_report
-from controller.record.table import facts_table
-from controller.record.view import render
-from controller.record.watch import Watcher, line_of
-from controller.times import iso
+from controller.record.journal import codec
+from controller.record.journal.journal import Journal, Stage
+from controller.record.live.events import describe
+from controller.record.live.live import shown
+from controller.record.live.view import render
+from controller.record.live.watch import Watcher, line_of
+from controller.record.report.report import make_report
+from controller.record.report.table import facts_table
 
 Add = Callable[..., argparse.ArgumentParser]
 LOOK_EVERY_S = 1.0
@@ -54,13 +54,13 @@ def add_looking(add: Add) -> None:
     parser.add_argument("--once", action="store_true", help="show it once, and end")
 
 
-def status(workshop: Workshop, options: argparse.Namespace) -> int:
+def status(context: Context, options: argparse.Namespace) -> int:
     """Fleet, training and costs."""
-    journal = run_or_latest(workshop)
-    terraform = workshop.terraform()
+    journal = run_or_latest(context)
+    terraform = context.terraform()
     is_up = terraform.outputs() is not None
-    observation = workshop.cluster(journal).look() if is_up and journal.stage() is not Stage.ENDED else None
-    document = _status(workshop, journal, observation, is_up)
+    observation = context.cluster(journal).look() if is_up and journal.stage() is not Stage.ENDED else None
+    document = _status(context, journal, observation, is_up)
     if options.json:
         print(json.dumps(document, indent=2))
         return 0
@@ -71,10 +71,10 @@ def status(workshop: Workshop, options: argparse.Namespace) -> int:
     return 0
 
 
-def _status(workshop: Workshop, journal: Journal, observation: Observation | None, is_up: bool) -> dict[str, Any]:
-    info, now = journal.info(), workshop.clock.now()
+def _status(context: Context, journal: Journal, observation: Observation | None, is_up: bool) -> dict[str, Any]:
+    info, now = journal.info(), context.clock.now()
     document: dict[str, Any] = {
-        "environment": workshop.environment.name,
+        "environment": context.environment.name,
         "is_up": is_up,
         "run": info.run,
         "policy": info.policy,
@@ -90,7 +90,7 @@ def _status(workshop: Workshop, journal: Journal, observation: Observation | Non
         progress = read_progress(observation, info.started_at)
         document |= {
             "fleet": dict(observation.fleet),
-            "usd_per_hour": observation.fleet.usd_per_hour(workshop.usd_per_hour),
+            "usd_per_hour": observation.fleet.usd_per_hour(context.usd_per_hour),
             "step": progress.step if progress else None,
             "total_steps": progress.total_steps if progress else None,
             "summary": describe(observation, progress, document["spent_usd"]),
@@ -98,9 +98,9 @@ def _status(workshop: Workshop, journal: Journal, observation: Observation | Non
     return document
 
 
-def facts(workshop: Workshop, options: argparse.Namespace) -> int:
+def facts(context: Context, options: argparse.Namespace) -> int:
     """Every node's iteration fact, or why it is unknown."""
-    observation = workshop.cluster(run_or_latest(workshop)).look()
+    observation = context.cluster(run_or_latest(context)).look()
     if options.json:
         print(json.dumps(codec.plain(observation), indent=2))
     else:
@@ -108,26 +108,26 @@ def facts(workshop: Workshop, options: argparse.Namespace) -> int:
     return 0
 
 
-def report(workshop: Workshop, options: argparse.Namespace) -> int:
+def report(context: Context, options: argparse.Namespace) -> int:
     """A run's report, made anew from its journal; or two runs compared."""
-    journals = [run_or_latest(workshop, name) for name in options.run or [None]]
+    journals = [run_or_latest(context, name) for name in options.run or [None]]
     if options.json:
-        made = [make_report(journal, workshop.usd_per_hour, workshop.clock.now()) for journal in journals]
+        made = [make_report(journal, context.usd_per_hour, context.clock.now()) for journal in journals]
         print(json.dumps(made if len(made) > 1 else made[0], indent=2))
     elif len(journals) == 1:
-        _open(print_reports(workshop, journals[0]))
+        _open(print_reports(context, journals[0]))
     elif len(journals) == 2:
-        _open(_compare(workshop, journals[0], journals[1]))
+        _open(_compare(context, journals[0], journals[1]))
     else:
         raise JournalError(f"{len(journals)} runs can't be compared.", "Name one run, or two.")
     return 0
 
 
-def watch(workshop: Workshop, options: argparse.Namespace) -> int:
+def watch(context: Context, options: argparse.Namespace) -> int:
     """Shows a run until it ends or a person stops looking."""
-    journal = run_or_latest(workshop, options.run)
+    journal = run_or_latest(context, options.run)
     try:
-        follow(journal, workshop.usd_per_hour, workshop.clock, once=options.once)
+        follow(journal, context.usd_per_hour, context.clock, once=options.once)
     except StoppedError:
         print("The run goes on; only the looking has ended.")
     return 0
@@ -168,23 +168,23 @@ def _follow_in_lines(watcher: Watcher, clock: Clock, stream: IO[str]) -> None:
         clock.sleep(LOOK_EVERY_S)
 
 
-def picture(workshop: Workshop, options: argparse.Namespace) -> int:
+def picture(context: Context, options: argparse.Namespace) -> int:
     """Draws a run as a picture of its own."""
-    from controller.record.html.picture import write  # noqa: PLC0415
-    from controller.record.html.run import read_run  # noqa: PLC0415
+    from controller.record.report.html.picture import write  # noqa: PLC0415
+    from controller.record.report.html.run import read_run  # noqa: PLC0415
 
-    journal = run_or_latest(workshop, options.run)
-    file = workshop.environment.path(options.out)
-    write(read_run(journal, make_report(journal, workshop.usd_per_hour, workshop.clock.now())), file)
+    journal = run_or_latest(context, options.run)
+    file = context.environment.path(options.out)
+    write(read_run(journal, make_report(journal, context.usd_per_hour, context.clock.now())), file)
     print(f"Picture: {file}")
     return 0
 
 
-def _compare(workshop: Workshop, first: Journal, second: Journal) -> Path:
-    from controller.record.html.compare import write_comparison  # noqa: PLC0415
+def _compare(context: Context, first: Journal, second: Journal) -> Path:
+    from controller.record.report.html.compare import write_comparison  # noqa: PLC0415
 
     page = write_comparison(
-        [(journal, make_report(journal, workshop.usd_per_hour, workshop.clock.now())) for journal in (first, second)]
+        [(journal, make_report(journal, context.usd_per_hour, context.clock.now())) for journal in (first, second)]
     )
     print(f"Comparison: {page}")
     return page

@@ -16,27 +16,28 @@ from typing import Any
 from rich.console import Console
 
 from controller.act.capacity import CapacityFile
-from controller.assembly import Workshop, decide_settings, take_up_terraform_rc
-from controller.config import Environment
+from controller.commands.context import Context, decide_settings, take_up_terraform_rc
+from controller.config.environment import Environment
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Market, Price, Verdict, head_price
+from controller.domain.errors import CentavoError, GuardError, StoppedError
 from controller.edges.git import Git
 from controller.edges.github import open_github
 from controller.edges.terraform import Terraform
-from controller.errors import CentavoError, GuardError, StoppedError
+from controller.edges.terraform_plan import Plan, flavor_of, parse_plan
 from controller.loop import decide_on
 from controller.observe.asked_prices import Wanted
-from controller.plan import Plan, flavor_of, parse_plan
-from controller.record.journal import Journal, Stage
-from controller.record.runs import latest_run
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import latest_run
 from controller.review.approval import PullRequestApproval, describe
 from controller.review.evidence import read_evidence, with_fleet_estimates
 from controller.review.guard import Danger
 from controller.review.markdown import render
 from controller.review.proposal_text import proposal_of
 from controller.review.proposals import Outcome, Proposal, ProposalError, Proposals
-from controller.review.sealed import MAX_AGE_S, PlanStore, Seal, SealedPlan, StateId, check_seal, file_sha256
+from controller.review.sealed_plan import MAX_AGE_S, PlanStore, Seal, SealedPlan, StateId, check_seal, file_sha256
 from controller.review.summary import Evidence, Summary, summarize
 from controller.review.table import print_review
+from controller.words.reasons import reason_in_words
 
 NO_CHANGE, CHANGES, REFUSED = 0, 2, 3
 PIPE_WIDTH = 130
@@ -93,28 +94,28 @@ def add_proposal_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", metavar="BRANCH", help="the branch to merge into (default: the remote's own default)")
 
 
-def review(workshop: Workshop, options: argparse.Namespace) -> int:
+def review(context: Context, options: argparse.Namespace) -> int:
     """Plans, shows what the plan comes to, and keeps it sealed for `apply --plan`."""
     try:
-        return _review(workshop, options)
+        return _review(context, options)
     except (GuardError, StoppedError):
         raise
     except CentavoError as error:
         raise ReviewError(error.what, error.next_step) from error
 
 
-def _review(workshop: Workshop, options: argparse.Namespace) -> int:
-    environment = workshop.environment
-    workshop.check_first_fleet()
-    terraform = _ready(workshop)
-    _provide_capacity_file(workshop)
+def _review(context: Context, options: argparse.Namespace) -> int:
+    environment = context.environment
+    context.check_first_fleet()
+    terraform = _ready(context)
+    _provide_capacity_file(context)
     file = environment.state_directory / f"review-{os.getpid()}.tfplan"
     try:
         terraform.plan(file)
         file.chmod(0o600)
         plan = parse_plan(terraform.show(file))
-        summary = summarize_plan(workshop, plan, frozenset(map(Danger, options.acknowledge)))
-        sealed = _seal(workshop, terraform, file, summary)
+        summary = summarize_plan(context, plan, frozenset(map(Danger, options.acknowledge)))
+        sealed = _seal(context, terraform, file, summary)
     finally:
         file.unlink(missing_ok=True)
     if options.markdown:
@@ -136,22 +137,22 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
-def apply_reviewed(workshop: Workshop, options: argparse.Namespace) -> int:
+def apply_reviewed(context: Context, options: argparse.Namespace) -> int:
     """Applies the reviewed plan that is named, or refuses with what to do instead."""
-    store = plan_store(workshop)
+    store = plan_store(context)
     sealed = store.find(options.plan)
-    terraform = _ready(workshop)
-    now = workshop.clock.now()
+    terraform = _ready(context)
+    now = context.clock.now()
     check_seal(
         sealed,
         state=_state_id(terraform),
-        capacity_sha256=_capacity_sha256(workshop),
+        capacity_sha256=_capacity_sha256(context),
         now=now,
         max_age_s=options.max_plan_age * SECONDS_PER_HOUR,
     )
     plan = parse_plan(terraform.show(sealed.plan_file))
     acknowledged = frozenset(map(Danger, sealed.seal.acknowledged))
-    refuse_dangers(summarize_plan(workshop, plan, acknowledged))
+    refuse_dangers(summarize_plan(context, plan, acknowledged))
     if plan.is_empty:
         print("Nothing to do: the reviewed plan changes nothing.")
         return 0
@@ -161,9 +162,9 @@ def apply_reviewed(workshop: Workshop, options: argparse.Namespace) -> int:
     return 0
 
 
-def admit(workshop: Workshop, document: Mapping[str, Any]) -> None:
+def admit(context: Context, document: Mapping[str, Any]) -> None:
     """Raises GuardError for a plan that nobody has reviewed and that does what has to be acknowledged."""
-    refuse_dangers(summarize_plan(workshop, parse_plan(document)))
+    refuse_dangers(summarize_plan(context, parse_plan(document)))
 
 
 def refuse_dangers(summary: Summary) -> None:
@@ -178,11 +179,11 @@ def refuse_dangers(summary: Summary) -> None:
     )
 
 
-def summarize_plan(workshop: Workshop, plan: Plan, acknowledged: frozenset[Danger] = frozenset()) -> Summary:
+def summarize_plan(context: Context, plan: Plan, acknowledged: frozenset[Danger] = frozenset()) -> Summary:
     """What a plan comes to in this environment, on the evidence of its newest run."""
-    environment = workshop.environment
+    environment = context.environment
     limits = environment.limits()
-    prices = workshop.prices(_wanted_by(plan))
+    prices = context.prices(_wanted_by(plan))
     evidence = _evidence(environment, plan, prices) if not plan.is_empty or plan.fleet_after.size else Evidence()
     return summarize(environment.name, plan, prices, evidence, limits.max_usd_per_hour, acknowledged)
 
@@ -210,30 +211,33 @@ def _evidence(environment: Environment, plan: Plan, prices: Mapping[str, Price])
     return read_evidence(environment.runs_directory, environment.name, fleets, prices, environment.limits(), settings)
 
 
-def propose(workshop: Workshop, options: argparse.Namespace) -> int:
+def propose(context: Context, options: argparse.Namespace) -> int:
     """Looks, decides, and proposes what was decided; an open proposal that is not worth it any more is closed."""
-    journal = latest_run(workshop.environment.runs_directory)
-    if journal is None or journal.info().environment != workshop.environment.name or journal.stage() is Stage.ENDED:
+    journal = latest_run(context.environment.runs_directory)
+    if journal is None or journal.info().environment != context.environment.name or journal.stage() is Stage.ENDED:
         raise ProposalError("No training runs, so nothing can be measured.", "`centavo optimize --via pull-request`")
-    cluster, info = workshop.cluster(journal), journal.info()
-    decide = workshop.decider(cluster, info.policy)
-    decision = decide_on(cluster.look(), journal, cluster.prices(), workshop.environment.limits(), decide)
-    proposals = open_proposals(workshop, options)
+    cluster, info = context.cluster(journal), journal.info()
+    decide = context.decider(cluster, info.policy)
+    decision = decide_on(cluster.look(), journal, cluster.prices(), context.environment.limits(), decide)
+    proposals = open_proposals(context, options)
     if decision.verdict is not Verdict.MOVE:
-        withdrawn = proposals.withdraw(decision.reason)
-        print(f"Nothing to propose: {decision.reason}" + (f"\nClosed {withdrawn.url}." if withdrawn else ""))
+        withdrawn = proposals.withdraw(reason_in_words(decision.reason))
+        print(
+            f"Nothing to propose: {reason_in_words(decision.reason)}"
+            + (f"\nClosed {withdrawn.url}." if withdrawn else "")
+        )
         return 0
-    proposal = proposal_of(workshop.environment.name, info.run, _complete(workshop, journal, decision))
+    proposal = proposal_of(context.environment.name, info.run, _complete(context, journal, decision))
     proposed = proposals.propose(proposal)
     print(f"{proposal.title}: {describe(proposed)}.")
     if proposed.outcome is Outcome.PUSHED:
-        _print_for_a_person(workshop, proposals, proposal)
+        _print_for_a_person(context, proposals, proposal)
     return 0
 
 
-def _print_for_a_person(workshop: Workshop, proposals: Proposals, proposal: Proposal) -> None:
+def _print_for_a_person(context: Context, proposals: Proposals, proposal: Proposal) -> None:
     """The body, and the command that opens the pull request with it."""
-    file = workshop.environment.state_directory / "proposal.md"
+    file = context.environment.state_directory / "proposal.md"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(proposals.body_of(proposal), encoding="utf-8")
     print(f"\n{proposals.body_of(proposal)}")
@@ -243,68 +247,68 @@ def _print_for_a_person(workshop: Workshop, proposals: Proposals, proposal: Prop
     print(shlex.join([*command, "--title", proposal.title, "--body-file", str(file)]))
 
 
-def pull_request_approval(workshop: Workshop, journal: Journal, options: argparse.Namespace) -> PullRequestApproval:
+def pull_request_approval(context: Context, journal: Journal, options: argparse.Namespace) -> PullRequestApproval:
     """The approval of `optimize --via pull-request`."""
-    tell = partial(_note, workshop, journal)
-    complete = partial(_complete, workshop, journal)
-    proposals = open_proposals(workshop, options)
-    return PullRequestApproval(workshop.environment.name, journal.info().run, proposals, tell, complete)
+    tell = partial(_note, context, journal)
+    complete = partial(_complete, context, journal)
+    proposals = open_proposals(context, options)
+    return PullRequestApproval(context.environment.name, journal.info().run, proposals, tell, complete)
 
 
-def _complete(workshop: Workshop, journal: Journal, decision: Decision) -> Decision:
+def _complete(context: Context, journal: Journal, decision: Decision) -> Decision:
     if decision.fleets:
         return decision
-    environment = workshop.environment
-    settings = decide_settings(environment, decision.policy, {}, workshop.cluster(journal).head_usd_per_hour)
-    return with_fleet_estimates(decision, journal, workshop.prices(), environment.limits(), settings)
+    environment = context.environment
+    settings = decide_settings(environment, decision.policy, {}, context.cluster(journal).head_usd_per_hour)
+    return with_fleet_estimates(decision, journal, context.prices(), environment.limits(), settings)
 
 
-def _note(workshop: Workshop, journal: Journal, message: str) -> None:
-    now = workshop.clock.now()
+def _note(context: Context, journal: Journal, message: str) -> None:
+    now = context.clock.now()
     journal.add_event(now, "proposal", message)
-    workshop.reporter.note(now, message)
+    context.reporter.note(now, message)
 
 
-def open_proposals(workshop: Workshop, options: argparse.Namespace) -> Proposals:
+def open_proposals(context: Context, options: argparse.Namespace) -> Proposals:
     """The environment's proposals, on the remote and the base branch that the options name."""
-    environment = workshop.environment
+    environment = context.environment
     git = Git(environment.root, options.remote)
     github = open_github(git.remote_url(), os.environ)
     return Proposals(environment.name, environment.capacity_file, git, github, options.base)
 
 
-def plan_store(workshop: Workshop) -> PlanStore:
+def plan_store(context: Context) -> PlanStore:
     """Where this environment's reviewed plans are kept."""
-    return PlanStore(workshop.environment.state_directory / "plans")
+    return PlanStore(context.environment.state_directory / "plans")
 
 
-def _ready(workshop: Workshop) -> Terraform:
-    terraform = workshop.terraform()
+def _ready(context: Context) -> Terraform:
+    terraform = context.terraform()
     terraform.init()
-    take_up_terraform_rc(workshop.environment)
+    take_up_terraform_rc(context.environment)
     return terraform
 
 
-def _provide_capacity_file(workshop: Workshop) -> None:
+def _provide_capacity_file(context: Context) -> None:
     """Where nothing was ever applied, the fleet to start on, as `apply` would write it."""
-    capacity = CapacityFile(workshop.environment.capacity_file)
+    capacity = CapacityFile(context.environment.capacity_file)
     if not capacity.exists():
         capacity.read()
-        capacity.write(workshop.environment.initial_fleet)
+        capacity.write(context.environment.initial_fleet)
 
 
-def _seal(workshop: Workshop, terraform: Terraform, file: Path, summary: Summary) -> SealedPlan:
+def _seal(context: Context, terraform: Terraform, file: Path, summary: Summary) -> SealedPlan:
     seal = Seal(
-        environment=workshop.environment.name,
+        environment=context.environment.name,
         plan_sha256=file_sha256(file),
         fingerprint=summary.plan.fingerprint,
         state=_state_id(terraform),
-        capacity_sha256=_capacity_sha256(workshop),
-        created_at=workshop.clock.now(),
+        capacity_sha256=_capacity_sha256(context),
+        created_at=context.clock.now(),
         acknowledged=tuple(sorted(danger.value for danger in summary.verdict.acknowledged)),
         missing=tuple(danger.value for danger in summary.verdict.missing),
     )
-    return plan_store(workshop).seal(file, seal, render(summary))
+    return plan_store(context).seal(file, seal, render(summary))
 
 
 def _state_id(terraform: Terraform) -> StateId:
@@ -312,6 +316,6 @@ def _state_id(terraform: Terraform) -> StateId:
     return StateId(lineage, serial)
 
 
-def _capacity_sha256(workshop: Workshop) -> str | None:
-    file = workshop.environment.capacity_file
+def _capacity_sha256(context: Context) -> str | None:
+    file = context.environment.capacity_file
     return file_sha256(file) if file.is_file() else None

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from controller.act.capacity import CapacityFile
-from controller.assembly import Workshop, check_policy, take_up_terraform_rc
+from controller.commands.context import Context, check_policy, take_up_terraform_rc
 from controller.commands.reviewing import (
     add_apply_options,
     add_proposal_options,
@@ -14,13 +14,13 @@ from controller.commands.reviewing import (
     pull_request_approval,
 )
 from controller.commands.telling import add_telling_options, print_reports, telling, write_reports
+from controller.config.constraints import in_words, parse_asked
 from controller.decide import POLICIES
 from controller.domain import Fleet
-from controller.errors import CentavoError
+from controller.domain.errors import CentavoError
 from controller.loop import at_once, keep_speeds
-from controller.promises import in_words, parse_asked
-from controller.record.journal import Journal, Stage
-from controller.record.runs import latest_run
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import latest_run
 
 Add = Callable[..., argparse.ArgumentParser]
 
@@ -68,34 +68,34 @@ def _add_optimize(add: Add) -> None:
     add_telling_options(added)
 
 
-def apply(workshop: Workshop, options: argparse.Namespace) -> int:
+def apply(context: Context, options: argparse.Namespace) -> int:
     """Makes the environment and waits until its nodes answer; with a reviewed plan, exactly that."""
     if options.plan is not None:
-        return apply_reviewed(workshop, options)
-    journal = workshop.journal()
-    cluster = workshop.cluster(journal)
-    began = workshop.clock.now()
-    workshop.bring_up(cluster, journal)
+        return apply_reviewed(context, options)
+    journal = context.journal()
+    cluster = context.cluster(journal)
+    began = context.clock.now()
+    context.bring_up(cluster, journal)
     workers = cluster.wait_until_running(cluster.capacity.last, began)
     cluster.note_cost()
     print(
-        f"{workshop.environment.name} is up: the head {cluster.head().instance_id}, and {len(workers)} workers "
+        f"{context.environment.name} is up: the head {cluster.head().instance_id}, and {len(workers)} workers "
         f"({cluster.capacity.last})."
     )
     return 0
 
 
-def configure(workshop: Workshop, options: argparse.Namespace) -> int:
+def configure(context: Context, options: argparse.Namespace) -> int:
     """Prepares head and workers."""
-    outcome = workshop.cluster(workshop.journal()).configure_all()
+    outcome = context.cluster(context.journal()).configure_all()
     print(f"The nodes are prepared (changed={outcome.changed}).")
     return 0
 
 
-def train(workshop: Workshop, options: argparse.Namespace) -> int:
+def train(context: Context, options: argparse.Namespace) -> int:
     """Prepares the nodes and starts the training on all of them."""
-    journal = workshop.journal()
-    cluster = workshop.cluster(journal)
+    journal = context.journal()
+    cluster = context.cluster(journal)
     cluster.configure_all()
     cluster.set_hosts([i for i in cluster.workers() if i.is_running])
     cluster.start_training()
@@ -104,61 +104,61 @@ def train(workshop: Workshop, options: argparse.Namespace) -> int:
     return 0
 
 
-def optimize(workshop: Workshop, options: argparse.Namespace) -> int:
+def optimize(context: Context, options: argparse.Namespace) -> int:
     """The main job, from the beginning or from where the last one stopped."""
-    policy = options.policy or workshop.environment.settings.controller.policy
+    policy = options.policy or context.environment.settings.controller.policy
     check_policy(policy)
-    journal = workshop.journal(policy, parse_asked(options.deadline, options.budget))
+    journal = context.journal(policy, parse_asked(options.deadline, options.budget))
     info = journal.info()
     promised = "".join(f", {promise}" for promise in in_words(info.promises))
     print(f"Run {info.run}, environment {info.environment}, policy {policy}{promised}: {journal.directory}", flush=True)
-    approval = pull_request_approval(workshop, journal, options) if options.via == "pull-request" else None
+    approval = pull_request_approval(context, journal, options) if options.via == "pull-request" else None
     try:
-        with telling(workshop, journal, options):
-            workshop.optimizer(journal, options.interval, approval or at_once).run()
+        with telling(context, journal, options):
+            context.optimizer(journal, options.interval, approval or at_once).run()
     finally:
         if journal.stage() is Stage.ENDED:
             if approval is not None:
                 approval.end()
-            print_reports(workshop, journal)
+            print_reports(context, journal)
     return 0
 
 
-def destroy(workshop: Workshop, options: argparse.Namespace) -> int:
+def destroy(context: Context, options: argparse.Namespace) -> int:
     """Removes everything, and ends the run that was under way."""
-    terraform = workshop.terraform()
+    terraform = context.terraform()
     terraform.init()
-    take_up_terraform_rc(workshop.environment)
-    journal = latest_run(workshop.environment.runs_directory)
+    take_up_terraform_rc(context.environment)
+    journal = latest_run(context.environment.runs_directory)
     if journal is not None:
-        _lift_protection(workshop, journal)
-    made = terraform.plan(workshop.environment.state_directory / "destroy.tfplan", destroy=True, read=False)
+        _lift_protection(context, journal)
+    made = terraform.plan(context.environment.state_directory / "destroy.tfplan", destroy=True, read=False)
     if made.has_changes:
         terraform.apply(made.file)
-    _end_destroyed(workshop, journal)
-    print(f"{workshop.environment.name} is down; nothing of it is left." if made.has_changes else "Nothing was up.")
+    _end_destroyed(context, journal)
+    print(f"{context.environment.name} is down; nothing of it is left." if made.has_changes else "Nothing was up.")
     return 0
 
 
-def _lift_protection(workshop: Workshop, journal: Journal) -> None:
+def _lift_protection(context: Context, journal: Journal) -> None:
     """Lets the groups end their instances; an environment that is half made or half gone has nothing to lift."""
-    cluster = workshop.cluster(journal)
+    cluster = context.cluster(journal)
     try:
         cluster.lift_protection(cluster.workers())
     except CentavoError as error:
-        workshop.reporter.note(workshop.clock.now(), f"the nodes' protection was not lifted: {error.what}")
+        context.reporter.note(context.clock.now(), f"the nodes' protection was not lifted: {error.what}")
 
 
-def _end_destroyed(workshop: Workshop, journal: Journal | None) -> None:
+def _end_destroyed(context: Context, journal: Journal | None) -> None:
     """The next run starts on the initial fleet, and this one is over."""
-    capacity = CapacityFile(workshop.environment.capacity_file)
+    capacity = CapacityFile(context.environment.capacity_file)
     if capacity.exists():
         capacity.write(Fleet(dict.fromkeys(capacity.read(), 0)))
-    if journal is None or journal.info().environment != workshop.environment.name or journal.stage() is Stage.ENDED:
+    if journal is None or journal.info().environment != context.environment.name or journal.stage() is Stage.ENDED:
         return
-    now = workshop.clock.now()
+    now = context.clock.now()
     if journal.status() == "running":
         journal.end("interrupted", "the environment was destroyed", now)
-        keep_speeds(workshop.environment, journal)
+        keep_speeds(context.environment, journal)
     journal.set_stage(Stage.ENDED)
-    write_reports(workshop, journal)
+    write_reports(context, journal)

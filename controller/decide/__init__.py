@@ -5,20 +5,25 @@ Everything here is pure: no clock, no network, no file. The live controller, the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from controller.decide.explain import render_explanation
+from controller.decide.given import DecisionInput
+from controller.decide.limits.surge import exchange, first_move
+from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
+from controller.decide.policies.base import Policy
 from controller.decide.settings import Batches, DecideSettings, Objective, SwitchingAssumptions, Truth
-from controller.decide.situation import Situation, assess
-from controller.decide.surge import exchange, first_move
-from controller.domain import Decision, History, Limits, Observation, Price, Progress, Verdict
+from controller.domain import Decision, Verdict
+from controller.domain.reasons import Said
+from controller.words.reasons import reason_in_words
 
 __all__ = [
     "POLICIES",
     "Batches",
     "DecideSettings",
+    "DecisionInput",
     "Objective",
     "SwitchingAssumptions",
     "Truth",
@@ -28,21 +33,19 @@ __all__ = [
 ]
 
 
-def decide(
-    observations: Sequence[Observation],
-    prices: Mapping[str, Price],
-    limits: Limits,
-    progress: Progress | None,
-    history: History,
-    settings: DecideSettings,
-) -> Decision:
-    """What to do now, and why.
+def decide(given: DecisionInput, policies: Mapping[str, Policy] = POLICIES) -> Decision:
+    """Decides which fleet to have now, and why.
 
-    `observations` are oldest first and the last is the present (at least one); those in `history` count as well, and
-    may be the same. `progress` is None while unknown. Raises UnknownPolicyError, and ValueError without an observation.
+    Args:
+        given: What is known; its settings name the policy.
+        policies: The policies to choose from, by name.
+
+    Raises:
+        UnknownPolicyError: No policy has the name that the settings give.
+        ValueError: There is no observation.
     """
-    policy = find_policy(settings.policy)
-    situation = assess(observations, prices, limits, progress, history, settings)
+    policy = find_policy(given.settings.policy, policies)
+    situation = assess(given)
     return _within_surge(policy.decide(situation), situation)
 
 
@@ -54,7 +57,7 @@ def _within_surge(decision: Decision, situation: Situation) -> Decision:
     cost = {flavor: situation.usd_per_million_tokens(flavor) for flavor in situation.flavors}
     target = first_move(change, most, situation.bounds, lambda flavor: cost[flavor] or 0.0)
     if target is None:
-        reason = f"max_surge is {most} and no node may be added or ended first: {decision.reason}"
-        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=reason)
-    reason = f"to {target} first, as max_surge is {most}: {decision.reason}"
-    return replace(decision, target=target, reason=reason)
+        reason = f"max_surge is {most} and no node may be added or ended first: {reason_in_words(decision.reason)}"
+        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=Said(reason))
+    reason = f"to {target} first, as max_surge is {most}: {reason_in_words(decision.reason)}"
+    return replace(decision, target=target, reason=Said(reason))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from controller.decide.bounds import Bounds
-from controller.decide.outlook import Outlook
-from controller.decide.search import best_fleet
+from controller.decide.limits.bounds import Bounds
+from controller.decide.model.outlook import Outlook
+from controller.decide.search.search import best_fleet
 from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, Fleet, FleetEstimate, Limits
+from controller.words.reasons import reason_in_words
 
 SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 
@@ -165,7 +166,10 @@ def render_explanation(
     """
     left = Left() if limits is None else Left.of(decision, limits, spent_usd)
     console = Console(file=io.StringIO(), width=width, record=False, color_system=None)
-    console.print(f"{decision.verdict.value.upper()}  (policy {decision.policy})  {decision.reason}", soft_wrap=True)
+    console.print(
+        f"{decision.verdict.value.upper()}  (policy {decision.policy})  {reason_in_words(decision.reason)}",
+        soft_wrap=True,
+    )
     console.print(f"now: {decision.current}    target: {decision.target}", soft_wrap=True)
     if decision.saving_usd is not None:
         switching = "" if decision.switching_usd is None else f", switching {decision.switching_usd:.4f} $ taken off"

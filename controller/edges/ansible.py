@@ -15,8 +15,8 @@ from typing import Any
 import ansible_runner
 
 from controller.domain import Instance
+from controller.domain.errors import AnsibleError, StoppedError
 from controller.edges.ssh import SshAccess
-from controller.errors import AnsibleError, StoppedError
 
 FACTS_IDENT = "facts"
 FACTS_TASK = "Read the local facts"

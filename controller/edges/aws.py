@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from controller.domain import Instance
-from controller.errors import AwsError
+from controller.domain.errors import AwsError
 
 CLUSTER_TAG, ROLE_TAG, FLAVOR_TAG = "centavo:cluster", "centavo:role", "centavo:flavor"
 LIVING_STATES = ["pending", "running"]

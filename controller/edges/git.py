@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from controller.errors import CentavoError
+from controller.domain.errors import CentavoError
 
 TIMEOUT_S = 120
 NAME, EMAIL = "Centavo", "centavo@users.noreply.github.com"

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from controller.errors import CentavoError
+from controller.domain.errors import CentavoError
 
 API_URL = "https://api.github.com"
 TIMEOUT_S = 30

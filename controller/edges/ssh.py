@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.domain import Instance
-from controller.errors import CentavoError
+from controller.domain.errors import CentavoError
 
 CONNECT_TIMEOUT_S = 5
 CHECK_LIMIT_S = 20

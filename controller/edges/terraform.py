@@ -16,7 +16,7 @@ from typing import Any
 from python_terraform import IsFlagged
 from python_terraform import Terraform as TerraformCommand
 
-from controller.errors import StoppedError, TerraformError
+from controller.domain.errors import StoppedError, TerraformError
 
 LOCK_TIMEOUT = "60s"
 NO_CHANGE, FAILED, CHANGES = 0, 1, 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from controller.domain import Market, Price, on_demand_name
-from controller.errors import AwsError
+from controller.domain.errors import AwsError
 from controller.observe.price_sources import SPOT_SOURCE, parse_on_demand, parse_spot
 
 RETRY_S = 60.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.domain import Fact, Instance, MembershipChange, TrainingState, UnknownNode
-from controller.times import parse_time
+from controller.domain.times import parse_time
 
 SCHEMA = 1
 CLOCK_TOLERANCE_S = 5.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from controller.config import Environment, PriceSource
+from controller.config.environment import Environment, PriceSource
 from controller.domain import Price, on_demand_name
-from controller.errors import CentavoError
+from controller.domain.errors import CentavoError
 from controller.observe.asked_prices import AskedPrices, PriceApi, PriceCache, Wanted
 from controller.observe.price_sources import overridden
 from controller.observe.prices import read_prices

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from controller.config import Environment, PriceSource, read_yaml
+from controller.config.environment import Environment, PriceSource, read_yaml
 from controller.domain import Price
-from controller.errors import ConfigError
+from controller.domain.errors import ConfigError
 
 
 def read_prices(file: Path) -> dict[str, Price]:

@@ -11,6 +11,7 @@ from controller.edges.git import GitError
 from controller.edges.github import GitHubError
 from controller.review.proposal_text import proposal_of
 from controller.review.proposals import Outcome, ProposalError, Proposals, Proposed
+from controller.words.reasons import reason_in_words
 
 Tell = Callable[[str], None]
 Complete = Callable[[Decision], Decision]
@@ -58,7 +59,7 @@ class PullRequestApproval:
             proposal = proposal_of(self._environment, self._run, self._complete(decision))
             self._say(describe(self._proposals.propose(proposal)))
             return None
-        self._withdraw(decision.reason)
+        self._withdraw(reason_in_words(decision.reason))
         return None
 
     def _withdraw(self, reason: str) -> None:

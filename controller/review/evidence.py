@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from controller.decide.given import DecisionInput
+from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
 from controller.decide.settings import DecideSettings
-from controller.decide.situation import KEPT_OBSERVATIONS, assess
-from controller.domain import Decision, Fleet, History, Limits, Observation, Price, Progress
+from controller.domain import Decision, Fleet, Limits, Observation, Price, Progress
 from controller.observe.progress import read_progress
-from controller.record.journal import Journal, Stage
-from controller.record.runs import latest_run
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import latest_run
 from controller.review.summary import Evidence
 
 
@@ -47,7 +48,7 @@ def evidence_of(
     progress = last_progress(observations, journal.info().started_at)
     if progress is None:
         return Evidence()
-    situation = assess(observations, prices, limits, progress, History(), settings)
+    situation = assess(DecisionInput(observations, prices, limits, progress, settings=settings))
     model = situation.model()
     has_ended = journal.stage() in (Stage.ENDING, Stage.ENDED)
     steps = progress.total_steps if has_ended else progress.remaining_steps

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from controller.plan import GROUP_TYPE, ROLE_TAG, Action, Marker, Plan, PlanChange
+from controller.edges.terraform_plan import GROUP_TYPE, ROLE_TAG, Action, Marker, Plan, PlanChange
 
 
 class Danger(str, Enum):

@@ -11,10 +11,11 @@ from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from controller.plan import Action, AttributeChange, PlanChange
-from controller.review import words
+from controller.edges.terraform_plan import Action, AttributeChange, PlanChange
+from controller.review.attribute_values import attribute_value
 from controller.review.guard import Finding
 from controller.review.summary import FlavorRow, Quantity, Summary
+from controller.words import numbers as words
 
 GITHUB_LIMIT = 65_536
 """Characters of a comment or a pull request's body. GitHub counts them as UTF-16 does."""
@@ -64,7 +65,9 @@ def render(summary: Summary) -> str:
     """The Markdown of a review, at most GITHUB_LIMIT - MARGIN characters."""
     compared = {change.address: _compared(change) for change in summary.plan.changed}
     for budget in BUDGETS:
-        text = template("plan.md.j2").render(review=_View(summary, budget, compared), w=words)
+        text = template("plan.md.j2").render(
+            review=_View(summary, budget, compared), w=words, attribute_value=attribute_value
+        )
         if characters(text) <= GITHUB_LIMIT - MARGIN:
             return text
     raise AssertionError("the shortest review is longer than GitHub takes")
@@ -199,7 +202,7 @@ def _details(change: PlanChange, compared: tuple[AttributeChange, ...]) -> str:
         parts.append(f"forced by {forced_by}" if forced_by else why)
     attribute = _in_a_word(change, compared)
     if attribute is not None:
-        before, after = (code(words.value(attribute.path, side)) for side in (attribute.before, attribute.after))
+        before, after = (code(attribute_value(attribute.path, side)) for side in (attribute.before, attribute.after))
         parts.append(f"{code(attribute.path)}: {before} → {after}")
     return "; ".join(parts)
 
@@ -209,7 +212,7 @@ def _in_a_word(change: PlanChange, compared: tuple[AttributeChange, ...]) -> Att
     if change.action is not Action.UPDATE or len(compared) != 1:
         return None
     (attribute,) = compared
-    values = (words.value(attribute.path, side) for side in (attribute.before, attribute.after))
+    values = (attribute_value(attribute.path, side) for side in (attribute.before, attribute.after))
     return attribute if all(len(value) <= SHORT_VALUE for value in values) else None
 
 

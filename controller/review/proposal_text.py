@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from controller.decide.explain import render_explanation
 from controller.domain import Decision, FlavorEstimate, FleetEstimate
-from controller.review import words
 from controller.review.markdown import GITHUB_LIMIT, MARGIN, characters, cut, sides, template
 from controller.review.proposals import Proposal
 from controller.review.summary import Quantity
+from controller.words import numbers as words
+from controller.words.reasons import reason_in_words
 
 MOST_BARS = 8
 EXPLANATION_BUDGETS = (40_000, 15_000, 4_000, 0)
@@ -35,6 +36,7 @@ def proposal_body(environment: str, run: str, decision: Decision) -> str:
             environment=environment,
             run=run,
             decision=decision,
+            reason=reason_in_words(decision.reason),
             metrics=_metrics(decision),
             bars=_bars(decision),
             flavors=cut(sorted(decision.flavors, key=_order), most_flavors),

@@ -17,9 +17,9 @@ from typing import Any
 
 from controller.act.capacity import format_capacity, parse_capacity
 from controller.domain import Fleet
+from controller.domain.errors import CentavoError
 from controller.edges.git import Git, PushRejectedError
 from controller.edges.github import HTTP_UNPROCESSABLE, GitHub, GitHubError, PullRequest, repository_of
-from controller.errors import CentavoError
 
 TRAILER = "Centavo-Run"
 MARKER = re.compile(r"<!-- centavo:proposal (\{.*?\}) -->")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
-from controller.plan import Action, Plan
+from controller.edges.terraform_plan import Action, Plan
 from controller.review.guard import Danger, GuardVerdict, HourlyLimit, judge
 
 

@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from controller.plan import Action
-from controller.review import words
+from controller.edges.terraform_plan import Action
 from controller.review.markdown import MARKS, sides
 from controller.review.summary import FlavorRow, Summary
+from controller.words import numbers as words
 
 MOST_RESOURCES = 60
 STYLES = {Action.DESTROY: "bold red", Action.REPLACE: "bold red", Action.FORGET: "yellow", Action.CREATE: "green"}

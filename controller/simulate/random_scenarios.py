@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.decide import Objective
-from controller.decide.communication import Communication
+from controller.decide.model.communication import Communication
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.simulate.scenario import PriceChange, Scenario, ScenarioError, SimulatedFlavor
 

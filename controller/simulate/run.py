@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from controller.decide import DecideSettings, SwitchingAssumptions, Truth, decide
-from controller.decide.model import FleetModel
+from controller.decide import DecideSettings, DecisionInput, SwitchingAssumptions, Truth, decide
+from controller.decide.model.fleet_model import FleetModel
 from controller.domain import SECONDS_PER_HOUR, Decision, Flavor, Fleet, History, Limits, Move, MovePhase, Verdict
+from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
 from controller.simulate.world import Moment, World, market
 
@@ -101,18 +102,14 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
             interval_s = max(scenario.interval_s, min(interval_s * 3, longest_s))
         if world.is_moving:
             continue
-        history = History(
-            observations=tuple(observations),
-            moves=tuple(world.moves),
-            spent_usd=world.spent_usd,
-            unavailable=dict(world.unavailable),
-        )
-        given = ([observation], world.prices(), limits, world.progress(), history)
-        decision = decide(*given, settings)
+        history = History(tuple(world.moves), world.spent_usd, dict(world.unavailable))
+        given = DecisionInput(tuple(observations), world.prices(), limits, world.progress(), history, settings)
+        decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)
         if decision.verdict is Verdict.MOVE:
             if decision.is_probe:
-                plain[len(world.moves)] = _without_probes(decision, decide(*given, replace(settings, probe_share=0.0)))
+                unprobed = replace(given, settings=replace(settings, probe_share=0.0))
+                plain[len(world.moves)] = _without_probes(decision, decide(unprobed, SIMULATED_POLICIES))
             world.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
             interval_s = scenario.interval_s
     probe_usd = _probe_usd(scenario, world, plain, decisions)

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from controller.decide import Batches, Objective
-from controller.decide.communication import Communication
+from controller.decide.model.communication import Communication
 from controller.domain import Fleet
 
 

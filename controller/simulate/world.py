@@ -19,6 +19,7 @@ from controller.domain import (
     Price,
     Progress,
 )
+from controller.domain.reasons import Reason, Said
 from controller.simulate.nodes import Node, Nodes
 from controller.simulate.scenario import Scenario
 
@@ -170,7 +171,7 @@ class World:
 
     # Moves
 
-    def begin(self, target: Fleet, reason: str, is_probe: bool, bad_nodes: tuple[str, ...]) -> None:
+    def begin(self, target: Fleet, reason: Reason, is_probe: bool, bad_nodes: tuple[str, ...]) -> None:
         """Begin a move: grow, join, shrink. Nothing is removed before its replacement trains."""
         source = self.nodes.fleet()
         move = Move(len(self.moves) + 1, self.now, source, target, reason, MovePhase.GROWING, is_probe=is_probe)
@@ -204,7 +205,7 @@ class World:
             self.nodes.remove(node)
         for flavor in failing:
             self.unavailable[flavor] = self.now + self.scenario.unavailable_s
-        self._end(MovePhase.ROLLED_BACK, f"could not be had: {', '.join(failing)}")
+        self._end(MovePhase.ROLLED_BACK, Said(f"could not be had: {', '.join(failing)}"))
 
     def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
         """The new nodes join; then what the target does not have drains."""
@@ -228,7 +229,7 @@ class World:
         if node in self.nodes.all:
             self.nodes.remove(node)
 
-    def _end(self, phase: MovePhase, reason: str | None) -> None:
+    def _end(self, phase: MovePhase, reason: Reason | None) -> None:
         self.moves[-1] = replace(self.moves[-1], phase=phase, outcome_reason=reason, ended_at=self.now)
         self.has_changed = True
         self._note()

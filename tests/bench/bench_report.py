@@ -18,10 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.domain import Fleet, Observation
-from controller.record import codec, summary
-from controller.record.html.page import write_page
-from controller.record.journal import Journal
-from controller.record.report import write_report
+from controller.record.journal import codec, summary
+from controller.record.journal.journal import Journal
+from controller.record.report.html.page import write_page
+from controller.record.report.report import write_report
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
 
 MOST_S = 30.0

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tools import require
 
-from controller.record.html.compare import write_comparison
-from controller.record.html.page import write_page
-from controller.record.journal import Journal
-from controller.record.report import make_report, write_report
+from controller.record.journal.journal import Journal
+from controller.record.report.html.compare import write_comparison
+from controller.record.report.html.page import write_page
+from controller.record.report.report import make_report, write_report
 from tests.browser.chromium import Browser, Page, browser
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES

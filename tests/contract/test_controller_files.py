@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from controller.domain.times import parse_time
 from controller.observe.facts import parse_fact
-from controller.times import parse_time
 from tests.unit.controller.harness import Controller, new_world
 
 NUMBER, TEXT, COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer", "minimum": 0}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from controller.plan import Action, Plan, parse_plan
+from controller.edges.terraform_plan import Action, Plan, parse_plan
 from controller.review.markdown import render
 from controller.review.summary import Evidence, summarize
 

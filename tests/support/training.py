@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from controller.decide import DecideSettings, Objective, decide
+from controller.decide import DecideSettings, DecisionInput, Objective, decide
 from controller.domain import (
     Decision,
     Fact,
@@ -22,6 +22,7 @@ from controller.domain import (
     Progress,
     TrainingState,
 )
+from controller.simulate.policies import SIMULATED_POLICIES
 from tests.support.prices import LIST_PRICES
 
 SEED_SPEEDS = {
@@ -83,7 +84,7 @@ class Training:
 
     @property
     def history(self) -> History:
-        return History(self.observations, self.moves, self.spent_usd)
+        return History(self.moves, self.spent_usd)
 
     def wait(self, steps: int = 2000, seconds: float = 1000.0) -> None:
         """Let the training go on, and remember what was seen."""
@@ -97,16 +98,30 @@ class Training:
         observation: Observation | None = None,
         prices: Mapping[str, Price] | None = None,
         history: History | None = None,
+        earlier: tuple[Observation, ...] | None = None,
     ) -> Decision:
-        """Decide in the present situation; six nodes exactly unless told."""
-        return decide(
-            [observation or self.observe()],
-            prices if prices is not None else {f: Price(f, usd) for f, usd in self.prices.items()},
+        """Decides in the present situation, by any policy that is simulated.
+
+        Args:
+            limits: Exactly six nodes unless given.
+            history: This training's own moves and spending unless given.
+            earlier: The observations before the present one; all that this training has seen unless given.
+        """
+        present = observation or self.observe()
+        given = DecisionInput(
+            (*(self.observations if earlier is None else earlier), present),
+            prices if prices is not None else self.listed_prices,
             limits or Limits(min_nodes=6, max_nodes=6),
             self.progress,
             history or self.history,
             settings or DecideSettings(),
         )
+        return decide(given, SIMULATED_POLICIES)
+
+    @property
+    def listed_prices(self) -> dict[str, Price]:
+        """The prices as the controller is told them."""
+        return {flavor: Price(flavor, usd) for flavor, usd in self.prices.items()}
 
     def make(self, decision: Decision) -> None:
         """Carry a move out at once."""

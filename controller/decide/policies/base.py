@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from controller.decide.limits import infeasible_reason
-from controller.decide.situation import Situation
-from controller.decide.stability import busy_reason
+from controller.decide.limits.caps import infeasible_reason
+from controller.decide.model.situation import Situation
+from controller.decide.policies.stability import busy_reason
 from controller.domain import Decision, Verdict
 
 

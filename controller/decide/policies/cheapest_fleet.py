@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.decide.explain import runners_up, scaling
-from controller.decide.exploration import Exploration
-from controller.decide.model import FleetModel
-from controller.decide.outlook import Forecast, Outlook
+from controller.decide.exploration.exploration import Exploration
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.outlook import Forecast, Outlook
+from controller.decide.model.prior import expected_speeds
+from controller.decide.model.situation import Situation
 from controller.decide.policies.base import nothing_to_decide
-from controller.decide.prior import expected_speeds
+from controller.decide.policies.stability import ending_reason, overlap_reason, silent_flavors, waiting_reason
+from controller.decide.search.choice import Choice, best_choice
 from controller.decide.settings import Objective
-from controller.decide.situation import Situation
-from controller.decide.stability import ending_reason, overlap_reason, silent_flavors, waiting_reason
-from controller.decide.weighing import Choice, best_choice
 from controller.domain import Decision, Verdict
+from controller.domain.reasons import Said
+from controller.words.reasons import reason_in_words
 
 
 class CheapestFleet:
@@ -151,12 +153,12 @@ class CheapestFleet:
             return None
         measured = ", ".join(f"{probe.flavor} (may save {probe.gain_usd:.4f} $)" for probe in probes)
         cost_usd = exploration.cost.planned_usd(target, {probe.flavor: probe.guess.tokens_per_s for probe in probes})
-        also = f"; with it: {decision.reason}" if decision.verdict is Verdict.MOVE else ""
+        also = f"; with it: {reason_in_words(decision.reason)}" if decision.verdict is Verdict.MOVE else ""
         return replace(
             decision,
             verdict=Verdict.MOVE,
             target=target,
-            reason=f"to measure {measured} for about {cost_usd:.4f} ${also}",
+            reason=Said(f"to measure {measured} for about {cost_usd:.4f} ${also}"),
             is_probe=True,
         )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from controller.decide.model.situation import Situation
 from controller.decide.policies.base import nothing_to_decide
-from controller.decide.situation import Situation
 from controller.domain import Decision, Fleet, Verdict
 
 

@@ -6,9 +6,9 @@ of the whole iteration, in which every rank is as slow as the slowest.
 
 from __future__ import annotations
 
-from controller.decide.bounds import SLACK
+from controller.decide.limits.bounds import SLACK
+from controller.decide.model.situation import Situation
 from controller.decide.policies.base import nothing_to_decide
-from controller.decide.situation import Situation
 from controller.domain import Decision, Verdict
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from controller.assembly import decide_settings
 from controller.cluster import LiveCluster
-from controller.config import Environment, parse_settings
-from controller.decide import decide
+from controller.commands.context import decide_settings
+from controller.config.environment import Environment, parse_settings
+from controller.decide import DecisionInput, decide
 from controller.domain import Decision, Fleet, Price
 from controller.loop import Optimizer
-from controller.record.events import PlainReporter
-from controller.record.journal import Journal
-from controller.record.runs import start_run, unfinished_run
+from controller.record.journal.journal import Journal
+from controller.record.journal.runs import start_run, unfinished_run
+from controller.record.live.events import PlainReporter
 from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldClock, WorldTerraform, world_answering
 
 PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}
@@ -96,9 +97,9 @@ class Controller:
     def _decider(self) -> Callable[..., Decision]:
         settings = partial(decide_settings, self.environment, "cheapest-fleet", {}, 0.0)
 
-        def decider(observations: Any, prices: Any, *others: Any) -> Decision:
-            usable = {flavor: price for flavor, price in prices.items() if flavor in SPEEDS}
-            return decide(observations, usable, *others, settings())
+        def decider(given: DecisionInput) -> Decision:
+            usable = {flavor: price for flavor, price in given.prices.items() if flavor in SPEEDS}
+            return decide(replace(given, prices=usable, settings=settings()))
 
         return decider
 

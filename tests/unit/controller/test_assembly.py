@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from controller.assembly import Workshop
-from controller.clock import SystemClock
-from controller.config import Environment, parse_settings
+from controller.commands.context import Context
+from controller.config.environment import Environment, parse_settings
+from controller.decide import DecisionInput
 from controller.domain import Decision, Fact, Fleet, History, Observation, Price, Progress, TrainingState, Verdict
+from controller.edges.clock import SystemClock
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
-from controller.record.events import PlainReporter
+from controller.record.live.events import PlainReporter
 from tests.unit.controller.harness import PRICES, SETTINGS, SPEEDS
 
 NOW = 1_800_000_000.0
@@ -59,11 +60,11 @@ def decided(
     settings["limits"] |= limits
     environment = Environment("test", tmp_path, parse_settings(settings, tmp_path / "centavo.yml"))
     prices = prices or {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
-    workshop = Workshop(environment, SystemClock(), PlainReporter())
-    decide = workshop.decider(UpCluster(max_nodes or {}), "cheapest-fleet")  # type: ignore[arg-type]
+    context = Context(environment, SystemClock(), PlainReporter())
+    decide = context.decider(UpCluster(max_nodes or {}), "cheapest-fleet")  # type: ignore[arg-type]
     progress = Progress(100, 100_000, 60_000, NOW - 60, NOW)
-    observations = [seen or observation(*SPEEDS)]
-    return decide(observations, prices, environment.limits(), progress, history or History())
+    observations = (seen or observation(*SPEEDS),)
+    return decide(DecisionInput(observations, prices, environment.limits(), progress, history or History()))
 
 
 @pytest.mark.parametrize(

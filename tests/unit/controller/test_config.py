@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.assembly import decide_settings
-from controller.config import Environment, check_limits, load_environment
-from controller.errors import ConfigError
+from controller.commands.context import decide_settings
+from controller.config.environment import Environment, check_limits, load_environment
+from controller.domain.errors import ConfigError
 from tests.unit.controller.harness import PRICES, SETTINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]

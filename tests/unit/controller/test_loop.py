@@ -11,9 +11,19 @@ from typing import Any
 
 import pytest
 
+from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, Price, Verdict
-from controller.errors import AnsibleError, AwsError, CentavoError, StoppedError, TerraformError, TrainingFailedError
-from controller.record.journal import Stage
+from controller.domain.errors import (
+    AnsibleError,
+    AwsError,
+    CentavoError,
+    StoppedError,
+    TerraformError,
+    TrainingFailedError,
+)
+from controller.domain.reasons import Said
+from controller.record.journal.journal import Stage
+from controller.words.reasons import reason_in_words
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World
 
@@ -117,16 +127,16 @@ def test_a_node_that_does_not_come_to_life_costs_no_rank(
 def grow_once(world: World, what: str) -> Callable[..., Decision]:
     """Decides once for three c5.large, and spoils the new ones in the way that is named."""
 
-    def decide(observations: Any, prices: Any, limits: Any, progress: Any, history: Any) -> Decision:
-        now = observations[-1]
+    def decide(given: DecisionInput) -> Decision:
+        now = given.observations[-1]
         target = Fleet({"c5.large": 3})
-        if history.moves or len(now.facts) < now.fleet.size:
-            return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
+        if given.history.moves or len(now.facts) < now.fleet.size:
+            return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, Said("nothing to do"))
         if what == "never_joins":
             world.never_joins = {f"i-{number:04}" for number in range(4, 7)}
         else:
             getattr(world, what).add("c5.large")
-        return Decision(now.at, "test", Verdict.MOVE, now.fleet, target, "cheaper")
+        return Decision(now.at, "test", Verdict.MOVE, now.fleet, target, Said("cheaper"))
 
     return decide
 
@@ -167,10 +177,10 @@ def test_a_price_that_rises_while_the_training_runs_moves_the_fleet_on(world: Wo
     one = controller()
     first = one.optimizer._decide
 
-    def decide(*arguments: Any) -> Decision:
+    def decide(given: DecisionInput) -> Decision:
         if world.step > 500:
             one.prices["c5.large"] = Price("c5.large", 0.85)
-        return first(*arguments)
+        return first(given)
 
     one.optimizer._decide = decide
     report = one.optimizer.run()
@@ -214,10 +224,10 @@ def test_a_lost_node_is_replaced_prepared_and_let_in(world: World, controller: S
 def stay_and(act: Callable[[], None]) -> Callable[..., Decision]:
     """Decides for nothing, and does something to the world meanwhile."""
 
-    def decide(observations: Any, *_: Any) -> Decision:
+    def decide(given: DecisionInput) -> Decision:
         act()
-        now = observations[-1]
-        return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, "nothing to do")
+        now = given.observations[-1]
+        return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, Said("nothing to do"))
 
     return decide
 
@@ -227,9 +237,9 @@ def test_a_capacity_file_changed_by_a_person_is_left_alone(world: World, control
     foreign = json.dumps({"capacity": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 2}})
     original = one.optimizer._decide
 
-    def decide(*arguments: Any) -> Decision:
+    def decide(given: DecisionInput) -> Decision:
         one.environment.capacity_file.write_text(foreign)
-        return original(*arguments)
+        return original(given)
 
     one.optimizer._decide = decide
     report = one.optimizer.run()
@@ -275,7 +285,9 @@ def test_a_refused_move_is_tried_again_after_twice_the_time_each_time(world: Wor
     for failures, waited_s in enumerate(waits):
         assert first_s * 2**failures <= waited_s <= first_s * 2**failures + 30
     assert world.fleet() == {}, "the workers are given back all the same, by their groups"
-    told = {decision.reason for decision in one.journal.decisions() if decision.verdict is Verdict.REFUSE}
+    told = {
+        reason_in_words(decision.reason) for decision in one.journal.decisions() if decision.verdict is Verdict.REFUSE
+    }
     assert len(told) == len(moves) and all("has failed before and waits until" in reason for reason in told)
 
 
@@ -307,10 +319,10 @@ def test_a_flavor_that_can_not_be_had_again_and_again_is_left_alone_longer_and_l
     world.capacity_limits["c5.large"] = 1
     world.total_steps = 4000
 
-    def decide(observations: Any, prices: Any, limits: Any, progress: Any, history: Any) -> Decision:
-        now, target = observations[-1], Fleet({"c5.large": 2 + len(history.moves)})
+    def decide(given: DecisionInput) -> Decision:
+        now, target = given.observations[-1], Fleet({"c5.large": 2 + len(given.history.moves)})
         verdict = Verdict.MOVE if len(now.facts) == now.fleet.size else Verdict.STAY
-        return Decision(now.at, "test", verdict, now.fleet, target, "cheaper")
+        return Decision(now.at, "test", verdict, now.fleet, target, Said("cheaper"))
 
     one = controller(decider=decide)
     one.optimizer.run()
@@ -323,12 +335,14 @@ def test_a_flavor_that_can_not_be_had_again_and_again_is_left_alone_longer_and_l
 
 
 def test_a_probe_is_remembered_as_one(world: World, controller: Start) -> None:
-    def decide(observations: Any, prices: Any, limits: Any, progress: Any, history: Any) -> Decision:
-        now = observations[-1]
+    def decide(given: DecisionInput) -> Decision:
+        now = given.observations[-1]
         target = Fleet({"t2.medium": 1, "c5.large": 2, "c5.xlarge": 1})
-        is_new = not history.moves and len(now.facts) == now.fleet.size
+        is_new = not given.history.moves and len(now.facts) == now.fleet.size
         verdict = Verdict.MOVE if is_new else Verdict.STAY
-        return Decision(now.at, "test", verdict, now.fleet, target if is_new else now.fleet, "try it", is_probe=is_new)
+        return Decision(
+            now.at, "test", verdict, now.fleet, target if is_new else now.fleet, Said("try it"), is_probe=is_new
+        )
 
     one = controller(decider=decide)
     one.optimizer.run()
@@ -340,13 +354,13 @@ def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, co
     one.terraform.extra_changes = []
     original = one.optimizer._decide
 
-    def decide(*arguments: Any) -> Decision:
+    def decide(given: DecisionInput) -> Decision:
         one.terraform.extra_changes = (
             []
-            if arguments[-1].moves
+            if given.history.moves
             else [{"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": {"actions": ["delete"]}}]
         )
-        return original(*arguments)
+        return original(given)
 
     one.optimizer._decide = decide
     report = one.optimizer.run()

@@ -11,19 +11,21 @@ from typing import Any
 
 import pytest
 
-from controller.assembly import Workshop
 from controller.cli import parser
+from controller.commands.context import Context
 from controller.commands.looking import explain, status
-from controller.config import Environment, parse_settings
+from controller.config.constraints import Promises, in_words, parse_asked, parse_budget, parse_deadline, parse_duration
+from controller.config.environment import Environment, parse_settings
+from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, Limits, Observation, Verdict
-from controller.errors import ConfigError
+from controller.domain.errors import ConfigError
+from controller.domain.reasons import Said
 from controller.loop import decide_on
-from controller.promises import Promises, in_words, parse_asked, parse_budget, parse_deadline, parse_duration
-from controller.record.events import PlainReporter
-from controller.record.journal import Stage
-from controller.record.report import make_report
-from controller.record.runs import unfinished_run
-from controller.record.table import print_summary
+from controller.record.journal.journal import Stage
+from controller.record.journal.runs import unfinished_run
+from controller.record.live.events import PlainReporter
+from controller.record.report.report import make_report
+from controller.record.report.table import print_summary
 from tests.unit.controller.harness import PRICES, SETTINGS, Controller
 from tests.unit.controller.world import World
 
@@ -41,11 +43,11 @@ class StillClock:
         return self.at
 
 
-def workshop(root: Path, at: float = START, **limits: Any) -> Workshop:
+def context(root: Path, at: float = START, **limits: Any) -> Context:
     """A process that starts at a time, with other limits in centavo.yml."""
     settings = {**SETTINGS, "limits": {**SETTINGS["limits"], **limits}}
     environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
-    return Workshop(environment, StillClock(at), PlainReporter())  # type: ignore[arg-type]
+    return Context(environment, StillClock(at), PlainReporter())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -84,50 +86,50 @@ def test_a_budget_that_is_no_sum_of_money_is_refused(text: str) -> None:
 
 def test_a_deadline_before_the_runs_start_begins_no_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not after the run's start, 2027-01-15T08:00:00Z"):
-        workshop(tmp_path).journal(ask=parse_asked("2027-01-15T07:00:00Z", None))
+        context(tmp_path).journal(ask=parse_asked("2027-01-15T07:00:00Z", None))
     assert unfinished_run(tmp_path / "runs", "test") is None
 
 
 def test_a_run_that_is_taken_up_again_keeps_what_was_asked_until_it_is_asked_anew(tmp_path: Path) -> None:
-    workshop(tmp_path).journal(ask=parse_asked("10m", "5"))
-    kept = workshop(tmp_path, START + 300).journal()
+    context(tmp_path).journal(ask=parse_asked("10m", "5"))
+    kept = context(tmp_path, START + 300).journal()
     assert kept.info().promises == Promises(START + 600, 5.0)
-    other = workshop(tmp_path, START + 300).journal(ask=parse_asked("20m", None))
+    other = context(tmp_path, START + 300).journal(ask=parse_asked("20m", None))
     assert other.info().promises == Promises(START + 1200, 5.0), "a duration counts from the run's start"
-    cheaper = workshop(tmp_path, START + 300).journal(ask=parse_asked(None, "4"))
+    cheaper = context(tmp_path, START + 300).journal(ask=parse_asked(None, "4"))
     assert cheaper.info().promises == Promises(START + 1200, 4.0)
 
 
 def test_centavo_yml_holds_for_what_was_not_asked_and_is_read_anew(tmp_path: Path) -> None:
-    asked = workshop(tmp_path, deadline_at=START + 7200, budget_usd=9.0).journal(ask=parse_asked("10m", None))
+    asked = context(tmp_path, deadline_at=START + 7200, budget_usd=9.0).journal(ask=parse_asked("10m", None))
     assert asked.info().promises == Promises(START + 600, 9.0)
-    assert workshop(tmp_path, budget_usd=8.0).journal().info().promises == Promises(START + 600, 8.0)
-    assert workshop(tmp_path).journal().info().promises == Promises(START + 600, None)
+    assert context(tmp_path, budget_usd=8.0).journal().info().promises == Promises(START + 600, 8.0)
+    assert context(tmp_path).journal().info().promises == Promises(START + 600, None)
 
 
 def test_a_new_run_knows_nothing_of_what_was_asked_of_the_last(tmp_path: Path) -> None:
-    first = workshop(tmp_path).journal(ask=parse_asked("10m", "5"))
+    first = context(tmp_path).journal(ask=parse_asked("10m", "5"))
     first.set_stage(Stage.ENDED)
-    assert workshop(tmp_path, START + 900).journal().info().promises == Promises()
+    assert context(tmp_path, START + 900).journal().info().promises == Promises()
 
 
 def test_deciding_is_bound_by_what_was_asked_over_what_centavo_yml_says(tmp_path: Path) -> None:
-    given: list[Limits] = []
+    asked: list[Limits] = []
 
-    def decide(observations: Any, prices: Any, limits: Limits, progress: Any, history: Any) -> Decision:
-        given.append(limits)
-        return Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
+    def decide(given: DecisionInput) -> Decision:
+        asked.append(given.limits)
+        return Decision(START, "p", Verdict.STAY, FLEET, FLEET, Said("nothing to do"))
 
-    here = workshop(tmp_path, deadline_at=START + 7200, max_nodes=7, budget_usd=9.0)
+    here = context(tmp_path, deadline_at=START + 7200, max_nodes=7, budget_usd=9.0)
     journal = here.journal(ask=parse_asked("10m", None))
     decide_on(Observation(START, FLEET), journal, {}, here.environment.limits(), decide)
-    assert (given[0].deadline_at, given[0].budget_usd, given[0].max_nodes) == (START + 600, 9.0, 7)
+    assert (asked[0].deadline_at, asked[0].budget_usd, asked[0].max_nodes) == (START + 600, 9.0, 7)
 
 
 def test_the_report_and_the_status_tell_of_deadline_and_budget(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    journal = workshop(tmp_path).journal(ask=parse_asked("10m", "5"))
+    journal = context(tmp_path).journal(ask=parse_asked("10m", "5"))
     assert in_words(journal.info().promises) == ["deadline 2027-01-15T08:10:00Z", "budget 5.0000 $"]
     report = make_report(journal, PRICES, START + 60)
     assert report["limits"] == {"deadline_at": "2027-01-15T08:10:00Z", "budget_usd": 5.0}
@@ -148,7 +150,7 @@ class DownTerraform:
 def test_status_names_them_only_where_there_are_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    here = workshop(tmp_path)
+    here = context(tmp_path)
     monkeypatch.setattr(here, "terraform", lambda *_: DownTerraform())
     here.journal()
     status(here, parser().parse_args(["status"]))
@@ -162,9 +164,9 @@ def test_status_names_them_only_where_there_are_such(
 
 
 def test_explain_ends_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    here = workshop(tmp_path)
+    here = context(tmp_path)
     here.journal(ask=parse_asked("10m", "5")).add_decision(
-        Decision(START, "p", Verdict.STAY, FLEET, FLEET, "nothing to do")
+        Decision(START, "p", Verdict.STAY, FLEET, FLEET, Said("nothing to do"))
     )
     explain(here, parser().parse_args(["explain"]))
     assert capsys.readouterr().out.endswith("deadline 2027-01-15T08:10:00Z\nbudget 5.0000 $\n")

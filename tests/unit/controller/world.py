@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from controller.domain import Instance
+from controller.domain.errors import AnsibleError, CentavoError
 from controller.edges.ansible import Outcome
 from controller.edges.ssh import SshAccess
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs, Plan
-from controller.errors import AnsibleError, CentavoError
 
 HEAD_ID = "i-head"
 MAX_NODES = 12

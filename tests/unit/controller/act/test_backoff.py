@@ -6,6 +6,7 @@ import pytest
 
 from controller.act.backoff import LONGEST_S, backoff_s, failures_to_grow, retry_at
 from controller.domain import Fleet, Move, MovePhase
+from controller.domain.reasons import Said
 
 SOURCE, TARGET, OTHER = Fleet({"t2.large": 2}), Fleet({"c5.large": 2}), Fleet({"c5.xlarge": 2})
 DONE, BACK, REFUSED, GROWING = MovePhase.DONE, MovePhase.ROLLED_BACK, MovePhase.REFUSED, MovePhase.GROWING
@@ -14,7 +15,9 @@ DONE, BACK, REFUSED, GROWING = MovePhase.DONE, MovePhase.ROLLED_BACK, MovePhase.
 def moves(*steps: tuple[Fleet, MovePhase]) -> list[Move]:
     """Moves from the same fleet, an hour apart, each of which took a minute."""
     return [
-        Move(n, 3600.0 * n, SOURCE, target, "cheaper", phase, ended_at=3600.0 * n + 60 if phase.is_final else None)
+        Move(
+            n, 3600.0 * n, SOURCE, target, Said("cheaper"), phase, ended_at=3600.0 * n + 60 if phase.is_final else None
+        )
         for n, (target, phase) in enumerate(steps)
     ]
 

@@ -10,7 +10,7 @@ import pytest
 from controller.act import capacity as module
 from controller.act.capacity import CapacityFile, check_capacity
 from controller.domain import Fleet
-from controller.errors import CapacityFileError
+from controller.domain.errors import CapacityFileError
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.act.move import choose_drain
 from controller.domain import Fact, Fleet, Instance, Move, TrainingState
+from controller.domain.reasons import Said
 
 WORKERS = [Instance(f"i-{number}", "c5.large", "worker", "running", f"10.0.0.{number}") for number in range(4)]
 
@@ -17,7 +18,7 @@ def facts(*numbers: int) -> list[Fact]:
 
 
 def shrink(to: int, bad: tuple[str, ...] = ()) -> Move:
-    return Move(1, 0.0, Fleet({"c5.large": 4}), Fleet({"c5.large": to}), "", drain=bad)
+    return Move(1, 0.0, Fleet({"c5.large": 4}), Fleet({"c5.large": to}), Said(""), drain=bad)
 
 
 def test_the_highest_ranks_leave() -> None:

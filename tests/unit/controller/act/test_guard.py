@@ -8,7 +8,7 @@ import pytest
 
 from controller.act.guard import Allowance, check, violations
 from controller.domain import Fleet
-from controller.errors import GuardError
+from controller.domain.errors import GuardError
 
 ALLOWANCE = Allowance(
     Fleet({"c5.large": 3, "t2.medium": 0}),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from controller.config.constraints import NOTHING_PROMISED, Promises
 from controller.domain import Verdict
-from controller.errors import JournalError
-from controller.promises import NOTHING_PROMISED, Promises
-from controller.record.journal import Journal
+from controller.domain.errors import JournalError
+from controller.record.journal.journal import Journal
 from tests.unit.controller.commands.test_looking import Captured, added, centavo
 from tests.unit.controller.record import synthetic
 

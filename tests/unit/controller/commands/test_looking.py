@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from controller.assembly import Workshop
 from controller.cli import main
+from controller.commands.context import Context
 from controller.commands.looking import follow
 from controller.domain import Observation
-from controller.errors import JournalError, StoppedError
-from controller.record.journal import FILE_NAME, Journal
+from controller.domain.errors import JournalError, StoppedError
+from controller.record.journal.journal import FILE_NAME, Journal
+from controller.words.reasons import reason_in_words
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
@@ -62,13 +63,13 @@ class Cluster:
 
 @pytest.fixture
 def down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Workshop, "terraform", lambda *_: Environment(is_up=False))
+    monkeypatch.setattr(Context, "terraform", lambda *_: Environment(is_up=False))
 
 
 @pytest.fixture
 def up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Workshop, "terraform", lambda *_: Environment(is_up=True))
-    monkeypatch.setattr(Workshop, "cluster", lambda _, journal: Cluster(journal.observations()[-1]))
+    monkeypatch.setattr(Context, "terraform", lambda *_: Environment(is_up=True))
+    monkeypatch.setattr(Context, "cluster", lambda _, journal: Cluster(journal.observations()[-1]))
 
 
 @pytest.mark.usefixtures("down")
@@ -180,7 +181,7 @@ def test_the_last_decision_is_explained(root: Path, capsys: Captured) -> None:
     decision = added(root, synthetic.moved_run, "one").last_decision()
     assert decision is not None
     assert centavo(root, "explain") == 0
-    assert decision.reason in " ".join(capsys.readouterr().out.split())
+    assert reason_in_words(decision.reason) in " ".join(capsys.readouterr().out.split())
     assert centavo(root, "explain", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["verdict"] == "stay"
@@ -304,7 +305,7 @@ def test_on_a_terminal_the_view_follows_the_run_to_its_end(run: SyntheticRun) ->
 
 def test_who_stops_looking_does_not_stop_the_run(root: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     journal = added(root, synthetic.running_run, "one")
-    monkeypatch.setattr("controller.clock.SystemClock.sleep", lambda *_: stopped())
+    monkeypatch.setattr("controller.edges.clock.SystemClock.sleep", lambda *_: stopped())
     assert centavo(root, "watch") == 0
     assert "The run goes on; only the looking has ended." in capsys.readouterr().out
     assert journal.status() == "running"

@@ -12,16 +12,17 @@ from typing import Any
 
 import pytest
 
-from controller.assembly import Workshop
 from controller.cli import parser
-from controller.clock import SystemClock
 from controller.commands import telling as commands
+from controller.commands.context import Context
 from controller.commands.telling import telling
-from controller.config import Environment, parse_settings
+from controller.config.environment import Environment, parse_settings
 from controller.domain import Fleet, Move, MovePhase, Verdict
-from controller.errors import ConfigError
-from controller.record.events import PlainReporter
-from controller.record.logs import FILE_NAME as LOG_NAME
+from controller.domain.errors import ConfigError
+from controller.domain.reasons import Said
+from controller.edges.clock import SystemClock
+from controller.record.live.events import PlainReporter
+from controller.record.live.logs import FILE_NAME as LOG_NAME
 from tests.unit.controller.harness import SETTINGS
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
@@ -36,53 +37,55 @@ def run(tmp_path: Path) -> SyntheticRun:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
+def context(tmp_path: Path) -> Context:
     environment = Environment("test", tmp_path, parse_settings(SETTINGS, tmp_path / "centavo.yml"))
     environment.directory.mkdir(parents=True)
     environment.prices_file.write_text("".join(f"{flavor}: {usd}\n" for flavor, usd in PRICES.items()))
-    return Workshop(environment, SystemClock(), PlainReporter())
+    return Context(environment, SystemClock(), PlainReporter())
 
 
 def asked(*options: str) -> argparse.Namespace:
     return parser().parse_args(["optimize", *options])
 
 
-def tell(workshop: Workshop, run: SyntheticRun) -> None:
+def tell(context: Context, run: SyntheticRun) -> None:
     """A look, a decision, a move of two steps, and a note."""
     observation, target = run.observe(), Fleet({"c5.large": 6})
-    reporter = workshop.reporter
+    reporter = context.reporter
     reporter.observed(observation, None, 0.25)
     reporter.decided(run.decision(observation, Verdict.MOVE, target, "51 % cheaper"))
     for phase in (MovePhase.GROWING, MovePhase.DONE):
-        reporter.moved(run.now, Move(1, run.now, run.fleet, target, "51 % cheaper", phase), f"it is {phase.value}")
+        reporter.moved(
+            run.now, Move(1, run.now, run.fleet, target, Said("51 % cheaper"), phase), f"it is {phase.value}"
+        )
     reporter.note(run.now, "fetching the results")
 
 
 def test_by_default_lines_for_people_are_written_to_the_output_and_to_the_runs_log(
-    workshop: Workshop, run: SyntheticRun, capsys: Captured
+    context: Context, run: SyntheticRun, capsys: Captured
 ) -> None:
-    with telling(workshop, run.journal, asked()):
-        tell(workshop, run)
+    with telling(context, run.journal, asked()):
+        tell(context, run)
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) == 5
     assert "\x1b" not in printed
     assert (run.journal.directory / LOG_NAME).read_text() == printed
 
 
-def test_by_default_nothing_is_served(workshop: Workshop, run: SyntheticRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_default_nothing_is_served(context: Context, run: SyntheticRun, monkeypatch: pytest.MonkeyPatch) -> None:
     def serve(*_: object) -> int:
         raise AssertionError("a port was opened that nobody asked for")
 
     monkeypatch.setattr(commands, "serve", serve)
-    with telling(workshop, run.journal, asked()):
-        tell(workshop, run)
+    with telling(context, run.journal, asked()):
+        tell(context, run)
 
 
 def test_metrics_are_served_on_loopback_where_only_a_port_is_given(
-    workshop: Workshop, run: SyntheticRun, capsys: Captured
+    context: Context, run: SyntheticRun, capsys: Captured
 ) -> None:
-    with telling(workshop, run.journal, asked("--metrics", "0")):
-        tell(workshop, run)
+    with telling(context, run.journal, asked("--metrics", "0")):
+        tell(context, run)
         told = re.match(r"Metrics: (http://127\.0\.0\.1:\d+/metrics)\n", capsys.readouterr().out)
         assert told is not None
         with urllib.request.urlopen(told[1]) as answer:
@@ -91,14 +94,14 @@ def test_metrics_are_served_on_loopback_where_only_a_port_is_given(
     assert 'centavo_moves_total{outcome="done"} 1.0\n' in text
 
 
-def test_a_wrong_address_ends_the_command_before_anything_is_begun(workshop: Workshop, run: SyntheticRun) -> None:
-    with pytest.raises(ConfigError, match="is no port"), telling(workshop, run.journal, asked("--metrics", "here")):
+def test_a_wrong_address_ends_the_command_before_anything_is_begun(context: Context, run: SyntheticRun) -> None:
+    with pytest.raises(ConfigError, match="is no port"), telling(context, run.journal, asked("--metrics", "here")):
         raise AssertionError("it began")
 
 
-def test_json_lines_each_carry_run_and_move(workshop: Workshop, run: SyntheticRun, capsys: Captured) -> None:
-    with telling(workshop, run.journal, asked("--log-format", "json")):
-        tell(workshop, run)
+def test_json_lines_each_carry_run_and_move(context: Context, run: SyntheticRun, capsys: Captured) -> None:
+    with telling(context, run.journal, asked("--log-format", "json")):
+        tell(context, run)
     printed = capsys.readouterr().out
     assert (run.journal.directory / LOG_NAME).read_text() == printed
     lines: list[dict[str, Any]] = [json.loads(line) for line in printed.splitlines()]
@@ -107,10 +110,10 @@ def test_json_lines_each_carry_run_and_move(workshop: Workshop, run: SyntheticRu
     assert {line["run"] for line in lines} == {run.journal.info().run}
 
 
-def test_a_run_that_is_carried_on_adds_to_its_log(workshop: Workshop, run: SyntheticRun) -> None:
+def test_a_run_that_is_carried_on_adds_to_its_log(context: Context, run: SyntheticRun) -> None:
     for _ in range(2):
-        with telling(workshop, run.journal, asked()):
-            workshop.reporter.note(run.now, "hello")
+        with telling(context, run.journal, asked()):
+            context.reporter.note(run.now, "hello")
     assert (run.journal.directory / LOG_NAME).read_text().count("hello") == 2
 
 
@@ -122,12 +125,12 @@ def take_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_on_a_terminal_there_is_the_live_view_and_the_lines_are_in_the_log_alone(
-    workshop: Workshop, run: SyntheticRun, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    context: Context, run: SyntheticRun, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     take_for_a_terminal(monkeypatch)
-    with telling(workshop, run.journal, asked()):
+    with telling(context, run.journal, asked()):
         run.train(2)
-        tell(workshop, run)
+        tell(context, run)
     printed = capsys.readouterr().out
     assert "Centavo" in printed and "\x1b" in printed
     assert "fetching the results" not in printed, "it was told, and is not in the journal that the view shows"
@@ -136,22 +139,22 @@ def test_on_a_terminal_there_is_the_live_view_and_the_lines_are_in_the_log_alone
 
 @pytest.mark.parametrize("option", [("--plain",), ("--log-format", "json")])
 def test_on_a_terminal_there_are_lines_too_where_they_are_asked_for(
-    workshop: Workshop,
+    context: Context,
     run: SyntheticRun,
     option: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
     capsys: Captured,
 ) -> None:
     take_for_a_terminal(monkeypatch)
-    with telling(workshop, run.journal, asked(*option)):
-        tell(workshop, run)
+    with telling(context, run.journal, asked(*option)):
+        tell(context, run)
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert len(printed.splitlines()) == 5
 
 
-def test_what_was_asked_for_is_kept_so_that_the_run_can_be_repeated(workshop: Workshop, run: SyntheticRun) -> None:
-    with telling(workshop, run.journal, asked("--deadline", "2h30m", "--budget", "5", "--interval", "4")):
+def test_what_was_asked_for_is_kept_so_that_the_run_can_be_repeated(context: Context, run: SyntheticRun) -> None:
+    with telling(context, run.journal, asked("--deadline", "2h30m", "--budget", "5", "--interval", "4")):
         pass
     setup = json.loads((run.journal.directory / "setup.json").read_text())
     assert setup["command"] == {

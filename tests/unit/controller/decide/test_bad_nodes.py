@@ -9,6 +9,8 @@ import pytest
 
 from controller.decide import Batches, DecideSettings, Objective
 from controller.domain import Decision, Fleet, History, Limits, Move, MovePhase, Observation, Verdict
+from controller.domain.reasons import Said
+from controller.words.reasons import reason_in_words
 
 BAD = "i-c5.large-0"
 SETTINGS = DecideSettings(probe_share=0.0)
@@ -24,7 +26,7 @@ def decide(training, limits: Limits, settings: DecideSettings = SETTINGS) -> Dec
     """Decide on a fleet whose first c5.large is bad, and always was."""
     observation = with_bad_node(training.observe())
     seen = tuple(with_bad_node(earlier) for earlier in training.observations)
-    return training.decide(limits, settings, observation, history=History(seen, training.moves))
+    return training.decide(limits, settings, observation, history=History(training.moves), earlier=seen)
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def test_a_bad_node_is_replaced_by_its_like_where_there_is_room_for_one_more(six
     assert decision.target == Fleet({"c5.large": 7})
     assert decision.bad_nodes == (BAD,)
     reason = rf"7 x c5\.large to be rid of {BAD}, far slower than its flavor: saves \d+\.\d{{4}} \$ of the "
-    assert re.match(reason, decision.reason)
+    assert re.match(reason, reason_in_words(decision.reason))
     six_alike.make(decision)
     assert decide(six_alike, Limits(6, 7)).target == Fleet({"c5.large": 6})
 
@@ -68,7 +70,9 @@ def test_a_bad_node_stays_where_the_work_is_nearly_done(six_alike):
 
 def test_a_move_that_left_the_bad_node_where_it_is_is_not_tried_again(six_alike):
     six_alike.wait()
-    move = Move(1, six_alike.now, Fleet({"c5.large": 7}), six_alike.fleet, "", MovePhase.DONE, ended_at=six_alike.now)
+    move = Move(
+        1, six_alike.now, Fleet({"c5.large": 7}), six_alike.fleet, Said(""), MovePhase.DONE, ended_at=six_alike.now
+    )
     six_alike.moves = (move,)
     six_alike.now += 1000.0
     assert decide(six_alike, Limits(6, 7)).verdict is Verdict.STAY
@@ -86,4 +90,4 @@ def test_a_bad_node_counts_against_the_deadline(six_alike):
     six_alike.prices["c5.xlarge"] = 1.0
     limits = Limits(6, 6, deadline_at=six_alike.now + 105_000.0)
     decision = decide(six_alike, limits, replace(SETTINGS, objective=Objective.COST))
-    assert "needs 30.15 h and the deadline is in 29.17 h" in decision.reason
+    assert "needs 30.15 h and the deadline is in 29.17 h" in reason_in_words(decision.reason)

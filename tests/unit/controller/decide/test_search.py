@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import Batches, Objective
-from controller.decide.bounds import Bounds, Found
-from controller.decide.model import FleetModel
-from controller.decide.search import TOLERANCE, best_fleet
+from controller.decide.limits.bounds import Bounds, Found
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.search.search import TOLERANCE, best_fleet
 from controller.domain import Fleet
 
 

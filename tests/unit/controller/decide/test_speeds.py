@@ -8,8 +8,8 @@ import random
 import pytest
 
 from controller.decide import DecideSettings
-from controller.decide.communication import Communication, fit_communication
-from controller.decide.speeds import measure_speeds
+from controller.decide.model.communication import Communication, fit_communication
+from controller.decide.model.speeds import measure_speeds
 from controller.domain import Fact, Flavor, Fleet, Observation, TrainingState
 
 SETTINGS = DecideSettings()

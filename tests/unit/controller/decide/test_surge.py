@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
-from controller.decide.bounds import Bounds
-from controller.decide.surge import exchange, first_move, moves_needed
+from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.surge import exchange, first_move, moves_needed
 from controller.domain import Fleet, Limits, Verdict
+from controller.words.reasons import reason_in_words
 
 COST = {"a": 1.0, "b": 2.0, "c": 3.0}
 
@@ -60,7 +61,9 @@ def test_a_move_of_six_nodes_is_made_two_at_a_time_dearest_first(training):
 
 def test_each_of_the_moves_says_that_it_is_not_the_whole(training):
     decision = training.decide(Limits(6, 6, max_surge=2))
-    assert decision.reason.startswith(f"to {decision.target} first, as max_surge is 2: 6 x c5.large costs")
+    assert reason_in_words(decision.reason).startswith(
+        f"to {decision.target} first, as max_surge is 2: 6 x c5.large costs"
+    )
 
 
 def test_without_any_surge_nodes_are_added_first_where_there_is_room(training):
@@ -77,7 +80,9 @@ def test_without_any_surge_a_fleet_that_must_keep_its_size_is_told_why_it_stays(
     decision = training.decide(Limits(6, 6, max_surge=0), DecideSettings(probe_share=0.0))
     assert decision.verdict is Verdict.REFUSE
     assert decision.target == training.fleet
-    assert decision.reason.startswith("max_surge is 0 and no node may be added or ended first: 6 x c5.large costs")
+    assert reason_in_words(decision.reason).startswith(
+        "max_surge is 0 and no node may be added or ended first: 6 x c5.large costs"
+    )
 
 
 def test_a_probe_keeps_within_the_surge(training):

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from controller.domain import Instance
+from controller.domain.errors import AnsibleError, StoppedError
 from controller.edges.ansible import Ansible, Outcome, inventory, parse_local_facts
 from controller.edges.ssh import SshAccess
-from controller.errors import AnsibleError, StoppedError
 
 HEAD = Instance("i-head", "t3.micro", "head", "running", "10.0.0.2", "3.3.3.3")
 WORKER = Instance("i-1", "c5.large", "worker", "running", "10.0.0.7")

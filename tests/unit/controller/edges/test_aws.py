@@ -11,8 +11,8 @@ import pytest
 from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
 
+from controller.domain.errors import AwsError
 from controller.edges.aws import Aws
-from controller.errors import AwsError
 
 REGION = "us-east-1"
 

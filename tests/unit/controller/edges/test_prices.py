@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from botocore.stub import ANY, Stubber
 
+from controller.domain.errors import AwsError
 from controller.edges.prices import AwsPrices, product_filters
-from controller.errors import AwsError
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 

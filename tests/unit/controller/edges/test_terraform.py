@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from controller.domain.errors import StoppedError, TerraformError
 from controller.edges.terraform import Terraform, parse_outputs
-from controller.errors import StoppedError, TerraformError
 
 OUTPUTS: dict[str, Any] = {
     "cluster": {"value": "c"},

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from controller.domain import Market, Price, head_price
-from controller.errors import AwsError
+from controller.domain.errors import AwsError
 from controller.observe.asked_prices import RETRY_S, AskedPrices, PriceCache, Wanted
 
 ON_DEMAND, SPOT = Market.ON_DEMAND, Market.SPOT

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.domain import Instance, TrainingState
+from controller.domain.times import parse_time
 from controller.observe.facts import FactError, LocalFacts, parse_fact, read_facts
-from controller.times import parse_time
 
 NOW = parse_time("2026-11-21T06:00:10Z")
 GOOD: dict[str, Any] = {

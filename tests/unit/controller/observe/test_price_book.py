@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from controller.config import Environment, parse_settings
+from controller.config.environment import Environment, parse_settings
 from controller.domain import Market, Price, head_price
-from controller.errors import ConfigError
+from controller.domain.errors import ConfigError
 from controller.observe.asked_prices import Wanted
 from controller.observe.price_book import PriceBook, open_book
 from tests.unit.controller.harness import SETTINGS

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.config import Environment, parse_settings
-from controller.errors import ConfigError
+from controller.config.environment import Environment, parse_settings
+from controller.domain.errors import ConfigError
 from controller.observe.prices import read_prices, require_prices
 from tests.unit.controller.harness import SETTINGS
 

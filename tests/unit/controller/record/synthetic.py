@@ -22,8 +22,9 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
-from controller.record.journal import Journal, Stage
-from controller.record.runs import start_run
+from controller.domain.reasons import Said
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import start_run
 from tests.support.prices import LIST_PRICES as PRICES
 
 SPEEDS = {
@@ -99,7 +100,7 @@ class SyntheticRun:
         """A move with all its steps; `failure` rolls it back, `until` leaves it under way."""
         self.decide(target, reason)
         source = self.fleet
-        move = Move(self.journal.next_move_id(), self.now, source, target, reason)
+        move = Move(self.journal.next_move_id(), self.now, source, target, Said(reason))
         self.journal.save_move(move)
         move = self._phase(move, MovePhase.GROWING, f"capacity {source} -> {source.union(target)}", 14)
         if until is MovePhase.GROWING:
@@ -147,7 +148,7 @@ class SyntheticRun:
             verdict,
             observation.fleet,
             target,
-            reason,
+            Said(reason),
             tuple(self._flavor(flavor) for flavor in PRICES),
             tuple(self._estimate(f) for f in fleets),
             saving_usd=self.random.uniform(0, 0.01),
@@ -227,7 +228,7 @@ class SyntheticRun:
         return move
 
     def _ended(self, move: Move, phase: MovePhase, reason: str | None) -> Move:
-        move = replace(move, phase=phase, outcome_reason=reason, ended_at=self.now)
+        move = replace(move, phase=phase, outcome_reason=None if reason is None else Said(reason), ended_at=self.now)
         self.journal.save_move(move)
         self.journal.add_event(self.now, phase.value, reason or f"the fleet is {move.target}", move.move_id)
         return move

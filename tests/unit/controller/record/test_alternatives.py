@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controller.domain import Fleet
-from controller.record.alternatives import alternatives, communication_s, spent_usd
-from controller.record.summary import Summary
+from controller.record.journal.summary import Summary
+from controller.record.report.alternatives import alternatives, communication_s, spent_usd
 
 PRICES = {"slow": 0.10, "fast": 0.30}
 SPEEDS = {"slow": 100.0, "fast": 400.0}

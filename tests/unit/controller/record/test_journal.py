@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.decide.settings import DecideSettings
-from controller.decide.situation import assess
+from controller.decide import DecisionInput
+from controller.decide.model.situation import assess
 from controller.domain import (
     Decision,
     Fact,
     FlavorEstimate,
     Fleet,
     FleetEstimate,
-    History,
     Limits,
     MembershipChange,
     Move,
@@ -29,9 +28,10 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
-from controller.errors import JournalError
-from controller.record.journal import Journal, Stage
-from controller.record.runs import latest_run, start_run, unfinished_run
+from controller.domain.errors import JournalError
+from controller.domain.reasons import Said
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import latest_run, start_run, unfinished_run
 
 NOW = 1_800_000_000.0
 FLEET = Fleet({"c5.large": 2, "t2.medium": 0})
@@ -58,7 +58,7 @@ FACT = Fact(
     MembershipChange(NOW - 5, 1, 2, 1.5, 0),
 )
 OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", "missing"),))
-MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), "cheaper")
+MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
 
 
 @pytest.fixture
@@ -113,8 +113,8 @@ def seen_of(observations: tuple[Observation, ...], kept: int) -> tuple[Observati
     if not observations:
         return ()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("controller.decide.situation.KEPT_OBSERVATIONS", kept)
-        return assess(observations, {}, Limits(), None, History(), DecideSettings()).observations
+        patch.setattr("controller.decide.model.situation.KEPT_OBSERVATIONS", kept)
+        return assess(DecisionInput(observations, {}, Limits())).observations
 
 
 def test_a_decision_comes_back_whole(journal: Journal) -> None:
@@ -124,7 +124,7 @@ def test_a_decision_comes_back_whole(journal: Journal) -> None:
         Verdict.MOVE,
         FLEET,
         Fleet({"t2.medium": 2}),
-        "cheaper",
+        Said("cheaper"),
         (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50, None),),
         (FleetEstimate(FLEET, 0.5, 200.0, 0.2, 0.3, 60.0, 0.1),),
         0.2,
@@ -141,7 +141,7 @@ def test_a_move_comes_back_whole_in_every_phase(journal: Journal, phase: MovePha
         phase=phase,
         grown=("i-3",),
         drain=("i-1", "i-2"),
-        outcome_reason="why",
+        outcome_reason=Said("why"),
         ended_at=NOW + 9,
         pause_s=1.5,
         steps_lost=0,
@@ -212,7 +212,7 @@ def test_a_process_killed_while_a_run_begins_leaves_no_torn_journal(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("controller.record.journal.os.replace", killed)
+        patch.setattr("controller.record.journal.journal.os.replace", killed)
         begin()
     assert unfinished_run(tmp_path, "test") is None
     assert latest_run(tmp_path) is None

@@ -7,12 +7,13 @@ import json
 from typing import Any
 
 from controller.domain import Decision, Fleet, Move, MovePhase, Observation, Verdict
-from controller.record.logs import LogFormat, LogReporter, Reporters
+from controller.domain.reasons import Said
+from controller.record.live.logs import LogFormat, LogReporter, Reporters
 
 NOW = 1_800_000_000.0
 NOW_FLEET, THEN = Fleet({"t2.medium": 3}), Fleet({"c5.large": 3})
-MOVE = Move(7, NOW, NOW_FLEET, THEN, "cheaper", MovePhase.GROWING)
-DECISION = Decision(NOW, "cheapest-fleet", Verdict.MOVE, NOW_FLEET, THEN, "34 % cheaper", saving_usd=0.01)
+MOVE = Move(7, NOW, NOW_FLEET, THEN, Said("cheaper"), MovePhase.GROWING)
+DECISION = Decision(NOW, "cheapest-fleet", Verdict.MOVE, NOW_FLEET, THEN, Said("34 % cheaper"), saving_usd=0.01)
 
 
 def told(log_format: LogFormat) -> list[str]:
@@ -21,7 +22,7 @@ def told(log_format: LogFormat) -> list[str]:
     log.decided(DECISION)
     log.moved(NOW + 1, MOVE, "capacity 3 x t2.medium -> 3 x c5.large")
     log.observed(Observation(NOW + 2, NOW_FLEET), None, 0.5)
-    log.moved(NOW + 3, Move(7, NOW, NOW_FLEET, THEN, "cheaper", MovePhase.ROLLED_BACK), "no\ncapacity")
+    log.moved(NOW + 3, Move(7, NOW, NOW_FLEET, THEN, Said("cheaper"), MovePhase.ROLLED_BACK), "no\ncapacity")
     log.note(NOW + 4, "fetching the results")
     return stream.getvalue().splitlines()
 

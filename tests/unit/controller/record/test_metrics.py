@@ -18,8 +18,9 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from prometheus_client.parser import text_string_to_metric_families
 
 from controller.domain import Fleet, Move, MovePhase, Observation, Verdict
-from controller.errors import ConfigError
-from controller.record.metrics import LOOPBACK, MetricsReporter, parse_address, serve
+from controller.domain.errors import ConfigError
+from controller.domain.reasons import Said
+from controller.record.export.metrics import LOOPBACK, MetricsReporter, parse_address, serve
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
 
@@ -76,7 +77,7 @@ def test_a_flavor_that_has_gone_is_shown_no_more(run: SyntheticRun, metrics: Met
 
 def test_a_move_is_in_one_phase_and_counted_when_it_ends(run: SyntheticRun, metrics: MetricsReporter) -> None:
     def told(phase: MovePhase) -> dict[tuple[str, str], float]:
-        metrics.moved(run.now, Move(1, run.now, run.initial, Fleet({"c5.large": 6}), "cheaper", phase), "a step")
+        metrics.moved(run.now, Move(1, run.now, run.initial, Fleet({"c5.large": 6}), Said("cheaper"), phase), "a step")
         return samples(metrics)
 
     found = told(MovePhase.JOINING)
@@ -102,7 +103,9 @@ def told(run: SyntheticRun, metrics: MetricsReporter) -> MetricsReporter:
     observation = run.observe()
     metrics.observed(observation, None, 0.25)
     metrics.decided(run.decision(observation, Verdict.MOVE, Fleet({"c5.large": 6}), "cheaper"))
-    metrics.moved(run.now, Move(1, run.now, run.initial, Fleet({"c5.large": 6}), "cheaper", MovePhase.DONE), "a step")
+    metrics.moved(
+        run.now, Move(1, run.now, run.initial, Fleet({"c5.large": 6}), Said("cheaper"), MovePhase.DONE), "a step"
+    )
     return metrics
 
 
@@ -153,7 +156,7 @@ def test_an_address_that_is_taken_or_wrong_is_told(metrics: MetricsReporter) -> 
 
 @pytest.fixture(scope="module")
 def dashboard() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(files("controller.record").joinpath("grafana.json").read_text())
+    document: dict[str, Any] = json.loads(files("controller.record.export").joinpath("grafana.json").read_text())
     return document
 
 

@@ -14,14 +14,14 @@ import pytest
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from controller.domain import Fleet
-from controller.errors import JournalError
-from controller.record.html import picture, plots, series
-from controller.record.html.compare import differences, make_comparison
-from controller.record.html.decisions import pack, rounded
-from controller.record.html.page import alternatives_rows, answer, duration, make_page
-from controller.record.html.run import Run, read_run
-from controller.record.journal import Journal
-from controller.record.report import make_report
+from controller.domain.errors import JournalError
+from controller.record.journal.journal import Journal
+from controller.record.report.html import picture, plots, series
+from controller.record.report.html.compare import differences, make_comparison
+from controller.record.report.html.decisions import pack, rounded
+from controller.record.report.html.page import alternatives_rows, answer, duration, make_page
+from controller.record.report.html.run import Run, read_run
+from controller.record.report.report import make_report
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
 
@@ -106,7 +106,7 @@ def test_every_decision_is_packed_with_its_evidence(moved: Run) -> None:
     assert len(rows) == len(moved.decisions)
     for row, decision in zip(rows, moved.decisions, strict=True):
         assert words[row[1]] == decision["verdict"]
-        assert words[row[3]] == decision["reason"]
+        assert words[row[3]] == decision["reason"]["text"]
         assert row[0] == round(decision["at"] - moved.started_at)
         assert [words[flavor[0]] for flavor in row[9]] == [flavor["flavor"] for flavor in decision["flavors"]]
         assert row[9][0][2] == rounded(decision["flavors"][0]["tokens_per_s"])

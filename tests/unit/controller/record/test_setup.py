@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.config import Environment, parse_settings
-from controller.record.setup import keep_setup, read_setup, without_secrets
+from controller.config.environment import Environment, parse_settings
+from controller.record.journal.setup import keep_setup, read_setup, without_secrets
 from tests.unit.controller.harness import SETTINGS
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from controller.decide import DecisionInput
 from controller.domain import Decision, FlavorEstimate, History
-from controller.record.journal import Journal
-from controller.record.speeds import MAX_AGE_S, SpeedsError, circumstances, keep, recall
+from controller.record.journal.journal import Journal
+from controller.record.journal.speeds import MAX_AGE_S, SpeedsError, circumstances, keep, recall
 from tests.unit.controller.harness import Controller, new_world
 from tests.unit.controller.world import World
 
@@ -87,9 +88,9 @@ def histories_of(one: Controller) -> list[History]:
     seen: list[History] = []
     first = one.optimizer._decide
 
-    def decide(*arguments: Any) -> Decision:
-        seen.append(arguments[-1])
-        return first(*arguments)
+    def decide(given: DecisionInput) -> Decision:
+        seen.append(given.history)
+        return first(given)
 
     one.optimizer._decide = decide
     one.optimizer.run()

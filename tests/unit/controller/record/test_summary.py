@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.domain import Fact, Fleet, MembershipChange, Observation, TrainingState, UnknownNode
-from controller.record.summary import KEPT_NODES, from_plain, summarise, to_plain
+from controller.record.journal.summary import KEPT_NODES, from_plain, summarise, to_plain
 from tests.unit.controller.record.synthetic import SyntheticRun
 
 NOW = 1_800_000_000.0

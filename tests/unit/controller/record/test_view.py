@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from controller.domain import FlavorEstimate, Fleet, MovePhase, Verdict
-from controller.record.journal import Journal
-from controller.record.live import shown
-from controller.record.report import make_report
-from controller.record.view import MOST_COLUMNS, Drawing, RunView, brief, render, span
-from controller.record.watch import Watcher, line_of
+from controller.record.journal.journal import Journal
+from controller.record.live.live import shown
+from controller.record.live.view import MOST_COLUMNS, Drawing, RunView, brief, render, span
+from controller.record.live.watch import Watcher, line_of
+from controller.record.report.report import make_report
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
 

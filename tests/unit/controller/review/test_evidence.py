@@ -10,8 +10,9 @@ import pytest
 
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fact, Fleet, Limits, Observation, Price, TrainingState, Verdict
-from controller.record.journal import Journal, Stage
-from controller.record.runs import start_run
+from controller.domain.reasons import Said
+from controller.record.journal.journal import Journal, Stage
+from controller.record.journal.runs import start_run
 from controller.review.evidence import read_evidence, with_fleet_estimates
 from controller.review.summary import Evidence
 
@@ -97,7 +98,7 @@ def test_measured_flavors_give_costs_and_the_time_that_remains(runs: Path, journ
 
 def test_a_decision_of_a_policy_that_compares_flavors_gets_the_estimates_of_its_fleets(journal: Journal) -> None:
     observe(journal, "t2.medium", "c5.large")
-    decision = Decision(200.0, "price-time", Verdict.MOVE, SLOW, FAST, "one node moves")
+    decision = Decision(200.0, "price-time", Verdict.MOVE, SLOW, FAST, Said("one node moves"))
     settings = DecideSettings(minimum_steps=1)
     slow, fast = with_fleet_estimates(decision, journal, PRICES, Limits(), settings).fleets
     assert (slow.fleet, fast.fleet) == (SLOW, FAST) and slow.remaining_s and fast.remaining_s

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.plan import parse_plan, read_plan
+from controller.edges.terraform_plan import parse_plan, read_plan
 from controller.review.guard import Danger, GuardVerdict, HourlyLimit, judge
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "review"

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
-from controller.plan import parse_plan, read_plan
-from controller.review import words
+from controller.edges.terraform_plan import parse_plan, read_plan
 from controller.review.guard import Danger
 from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render, sides
 from controller.review.summary import Evidence, Quantity, Summary, summarize
+from controller.words import numbers as words
 from tests.support.prices import LIST_PRICES
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "review"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.domain import Fleet
-from controller.plan import Action, Marker, PlanError, parse_plan, read_plan
+from controller.edges.terraform_plan import Action, Marker, PlanError, parse_plan, read_plan
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "review"
 

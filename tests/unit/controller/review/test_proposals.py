@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from controller.domain import Decision, FlavorEstimate, Fleet, FleetEstimate, Verdict
+from controller.domain.reasons import Said
 from controller.edges.git import Git
 from controller.edges.github import GitHub, GitHubError, open_github
 from controller.review.approval import PullRequestApproval
@@ -26,7 +27,7 @@ DECISION = Decision(
     verdict=Verdict.MOVE,
     current=NOW,
     target=CHEAP,
-    reason="c5.large costs half per token",
+    reason=Said("c5.large costs half per token"),
     flavors=(
         FlavorEstimate("c5.large", 0.085, 9000.0, 8800.0, 9200.0, 0.3, 0.0026, 214),
         FlavorEstimate("c5.xlarge", 0.17, None),
@@ -233,7 +234,9 @@ class TestApproval:
         ]
         github.merge(1)
         assert approval(DECISION) == CHEAP
-        arrived = replace(DECISION, verdict=Verdict.STAY, current=CHEAP, target=CHEAP, reason="nothing is cheaper")
+        arrived = replace(
+            DECISION, verdict=Verdict.STAY, current=CHEAP, target=CHEAP, reason=Said("nothing is cheaper")
+        )
         assert approval(arrived) is None
         assert len(github.pulls) == 1
 
@@ -246,7 +249,9 @@ class TestApproval:
         self, approval: PullRequestApproval, github: FakeGitHub, told: list[str]
     ) -> None:
         approval(DECISION)
-        stay = replace(DECISION, verdict=Verdict.STAY, target=NOW, reason="the saving does not pay for the switch")
+        stay = replace(
+            DECISION, verdict=Verdict.STAY, target=NOW, reason=Said("the saving does not pay for the switch")
+        )
         assert approval(stay) is None
         assert not github.open and "the saving does not pay for the switch" in github.comments[0][1]
         assert told[-1].startswith("closed the proposal")

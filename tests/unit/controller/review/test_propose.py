@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from controller.assembly import Workshop
 from controller.cli import parser
+from controller.commands.context import Context
 from controller.commands.reviewing import propose
 from controller.domain import Decision, Fleet, Verdict
-from controller.errors import StoppedError
+from controller.domain.errors import StoppedError
+from controller.domain.reasons import Said
 from controller.loop import Optimizer
 from controller.observe.price_book import PriceBook
-from controller.record.events import PlainReporter
-from controller.record.journal import Stage
+from controller.record.journal.journal import Stage
+from controller.record.live.events import PlainReporter
 from controller.review.proposals import ProposalError
 from tests.support.github import FakeGitHub
 from tests.unit.controller.harness import Controller
@@ -25,8 +26,8 @@ from tests.unit.controller.world import World
 PASSES_BEFORE = 4
 
 
-class Desk(Workshop):
-    """A workshop whose cluster and policy are those of the small world."""
+class Desk(Context):
+    """A context whose cluster and policy are those of the small world."""
 
     one: Controller
 
@@ -113,7 +114,7 @@ def test_a_wish_that_is_gone_closes_what_was_proposed(
 
     def stay(*given: Any) -> Decision:
         decision = decide(*given)
-        return replace(decision, verdict=Verdict.STAY, target=decision.current, reason="the price has risen")
+        return replace(decision, verdict=Verdict.STAY, target=decision.current, reason=Said("the price has risen"))
 
     monkeypatch.setattr(desk, "decider", lambda cluster, policy: stay)
     assert run(desk) == 0

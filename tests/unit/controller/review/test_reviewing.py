@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from controller.assembly import Workshop
 from controller.cli import parser
-from controller.clock import SystemClock
+from controller.commands.context import Context
 from controller.commands.reviewing import ReviewError, admit, apply_reviewed, review
-from controller.config import Environment, parse_settings
+from controller.config.environment import Environment, parse_settings
 from controller.domain import Market, Price
-from controller.errors import GuardError, TerraformError
+from controller.domain.errors import GuardError, TerraformError
+from controller.edges.clock import SystemClock
 from controller.observe.asked_prices import Wanted
 from controller.observe.price_book import PriceBook
-from controller.record.events import PlainReporter
-from controller.review.sealed import SealError
+from controller.record.live.events import PlainReporter
+from controller.review.sealed_plan import SealError
 from tests.unit.controller.harness import SETTINGS
 
 FLAVORS = ("t2.medium", "t2.large", "t2.xlarge", "c5.large", "c5.xlarge", "c5.2xlarge")
@@ -57,8 +57,8 @@ class FakeTerraform:
         self.serial += 1
 
 
-class Desk(Workshop):
-    """A workshop whose Terraform is the stand-in."""
+class Desk(Context):
+    """A context whose Terraform is the stand-in."""
 
     fake: FakeTerraform
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.review.sealed import KEPT, PlanStore, Seal, SealedPlan, SealError, StateId, check_seal, file_sha256
+from controller.review.sealed_plan import KEPT, PlanStore, Seal, SealedPlan, SealError, StateId, check_seal, file_sha256
 
 STATE = StateId("lineage-1", 7)
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from controller.decide.communication import Communication
+from controller.decide.model.communication import Communication
 from controller.domain import Fleet, Move, MovePhase
+from controller.domain.reasons import Said
 from controller.simulate.compare import compare, summary, summary_table
 from controller.simulate.plot import plot
 from controller.simulate.random_scenarios import random_scenario, vcpus_of
@@ -135,7 +136,7 @@ def test_a_move_back_within_the_cool_down_is_a_flip_flop():
     one, other = Fleet({"a": 1}), Fleet({"b": 1})
 
     def move(number, at, source, target):
-        return Move(number, at, source, target, "", MovePhase.DONE, ended_at=at + 10)
+        return Move(number, at, source, target, Said(""), MovePhase.DONE, ended_at=at + 10)
 
     assert flip_flops([move(1, 0.0, one, other), move(2, 100.0, other, one)], 300.0) == 1
     assert flip_flops([move(1, 0.0, one, other), move(2, 400.0, other, one)], 300.0) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.decide.communication import Communication
+from controller.decide.model.communication import Communication
 from controller.domain import Fleet
 from controller.simulate.compare import COMPARED
 from controller.simulate.run import Outcome, simulate

@@ -1,0 +1,1 @@
+"""The settings of one environment, typed and checked before anything costs money."""

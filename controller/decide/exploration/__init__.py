@@ -1,0 +1,1 @@
+"""Whether measuring another flavor is worth its cost."""

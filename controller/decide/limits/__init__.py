@@ -1,0 +1,1 @@
+"""Which fleets may be had."""

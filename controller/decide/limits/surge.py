@@ -1,0 +1,82 @@
+"""What `max_surge` leaves of a move: how many nodes may be exchanged at once, and how many moves that takes.
+
+While a move has grown and not yet shrunk, all nodes of both fleets run. Those above the larger of the two fleets' sizes
+are as many as are exchanged: the smaller of what is added and what is taken away.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from controller.decide.limits.bounds import Bounds
+from controller.domain import Fleet
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What a move adds to the present fleet and what it takes away."""
+
+    current: Fleet
+    added: Fleet
+    removed: Fleet
+
+    @property
+    def surge(self) -> int:
+        """Nodes above the larger of the two fleets' sizes while the move is under way."""
+        return min(self.added.size, self.removed.size)
+
+    def keeps(self, max_surge: int | None) -> bool:
+        """Whether it may be made in one move."""
+        return max_surge is None or self.surge <= max_surge
+
+    def room(self, bounds: Bounds) -> tuple[int, int]:
+        """Nodes that may be added before any is taken away, and nodes that may be taken away before any is added."""
+        most = sys.maxsize if bounds.max_nodes is None else bounds.max_nodes
+        grow = min(self.added.size, most - self.current.size)
+        shrink = min(self.removed.size, self.current.size - max(1, bounds.min_nodes))
+        return max(0, grow), max(0, shrink)
+
+
+def exchange(current: Fleet, target: Fleet) -> Exchange:
+    """The move from one fleet to another."""
+    return Exchange(current, _beyond(target, current), _beyond(current, target))
+
+
+def _beyond(fleet: Fleet, other: Fleet) -> Fleet:
+    return Fleet({f: n - other.count(f) for f, n in fleet.present.items() if n > other.count(f)})
+
+
+def moves_needed(change: Exchange, max_surge: int | None, bounds: Bounds) -> int:
+    """How many moves it takes to keep within the surge, roughly so without any; 1 also where there is no way at all."""
+    if change.keeps(max_surge):
+        return 1
+    if max_surge:
+        return math.ceil(change.surge / max_surge)
+    room = max(change.room(bounds))
+    return 2 * math.ceil(change.surge / room) if room else 1
+
+
+def first_move(change: Exchange, max_surge: int, bounds: Bounds, cost: Callable[[str], float]) -> Fleet | None:
+    """The first of the moves: the flavors cheapest by `cost` come first, the dearest go first. None: there is no way.
+
+    Without any surge nodes are added, and others taken away by the next move; or the other way round.
+    """
+    added, removed = change.added.size, change.removed.size
+    if max_surge:
+        added, removed = max_surge + max(0, added - removed), max_surge + max(0, removed - added)
+    else:
+        grow, shrink = change.room(bounds)
+        added, removed = (grow, 0) if grow else (0, shrink)
+    if not added + removed:
+        return None
+    counts = dict(change.current)
+    for flavor in sorted(change.added, key=lambda f: (cost(f), f)):
+        taken = min(added, change.added.count(flavor))
+        counts[flavor], added = counts.get(flavor, 0) + taken, added - taken
+    for flavor in sorted(change.removed, key=lambda f: (-cost(f), f)):
+        taken = min(removed, change.removed.count(flavor))
+        counts[flavor], removed = counts[flavor] - taken, removed - taken
+    return Fleet(counts)

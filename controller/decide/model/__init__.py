@@ -1,0 +1,1 @@
+"""What is believed of speeds, communication, prices and fleets, from what was measured."""

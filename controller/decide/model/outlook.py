@@ -1,0 +1,268 @@
+"""What lies ahead of each fleet: time and money for the rest of the work, and whether deadline and budget are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.caps import violation
+from controller.decide.limits.surge import exchange, moves_needed
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.situation import Situation
+from controller.decide.model.switching import switching_usd
+from controller.decide.settings import Batches, Objective
+from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
+
+COMPELLING_MARGIN = 0.005
+"""The present fleet may stay while it is expected to keep deadline and budget with this share to spare."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the rest of the work takes and costs if the fleet becomes `target` now, the switch included."""
+
+    target: Fleet
+    remaining_s: float
+    remaining_usd: float
+    switching_usd: float
+    purpose: str | None = None
+    """What the target is for where its cost does not tell."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Time and money that a fleet would need beyond what deadline and budget leave; 0 where it is enough."""
+
+    seconds: float = 0.0
+    usd: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A situation seen through a model of speeds."""
+
+    situation: Situation
+    model: FleetModel
+    bounds: Bounds
+    remaining_steps: int
+    time_left_s: float | None = None
+    """Until the deadline; None without one."""
+    money_left_usd: float | None = None
+    """Of the budget; None without one."""
+
+    @classmethod
+    def of(cls, situation: Situation, model: FleetModel, bounds: Bounds) -> Outlook:
+        """The outlook with what is left of deadline and budget."""
+        deadline_at, budget_usd = situation.limits.deadline_at, situation.limits.budget_usd
+        return cls(
+            situation,
+            model,
+            bounds,
+            situation.remaining_steps or 0,
+            None if deadline_at is None else deadline_at - situation.now,
+            None if budget_usd is None else budget_usd - situation.history.spent_usd,
+        )
+
+    @property
+    def is_promised(self) -> bool:
+        """Whether there is a deadline or a budget."""
+        return self.time_left_s is not None or self.money_left_usd is not None
+
+    @cached_property
+    def knows_current(self) -> bool:
+        """Whether speed and price of all that runs are known."""
+        return self.model.knows(self.situation.current)
+
+    @cached_property
+    def violation(self) -> str | None:
+        """Which limit the present fleet breaks. What runs need not end because its price is missing."""
+        situation, current = self.situation, self.situation.current
+        unpriced = {f: n for f, n in current.present.items() if f in situation.price_faults}
+        may_stay = {f: n for f, n in unpriced.items() if f not in situation.limits.excluded}
+        bounds = replace(self.bounds, caps={**self.bounds.caps, **may_stay})
+        return violation(current, bounds, self.model.usd_per_hour, situation.settings.head_usd_per_hour)
+
+    # What fleets do
+
+    def step_time_s(self, target: Fleet) -> float:
+        """Seconds of a step, with the bad nodes that `target` leaves where they are: of a flavor they go first."""
+        return self.model.step_time_s(target) + self._held_up_s(target)
+
+    def _held_up_s(self, target: Fleet) -> float:
+        """Seconds that bad nodes add to a step."""
+        speeds = self.model.tokens_per_s
+        kept = [
+            (flavor, share)
+            for flavor, nodes in self.situation.bad_nodes.items()
+            for share in self._kept(flavor, nodes, target)
+        ]
+        if not kept:
+            return 0.0
+        sound = self.model.speed(target)
+        if self.model.batches is Batches.EQUAL:
+            slowed = min(sound, target.size * min(share * speeds[flavor] for flavor, share in kept))
+        else:
+            slowed = sound - sum((1 - share) * speeds[flavor] for flavor, share in kept)
+        return self.model.tokens_per_step * (1 / slowed - 1 / sound)
+
+    def _kept(self, flavor: str, nodes: Mapping[str, float], target: Fleet) -> list[float]:
+        """Of the bad nodes of a flavor, the slowest first, the shares of its speed of those that `target` keeps."""
+        leaving = max(0, self.situation.current.count(flavor) - target.count(flavor))
+        return list(nodes.values())[leaving : leaving + target.count(flavor)]
+
+    def usd_per_step(self, target: Fleet) -> float:
+        """Dollars of a step, bad nodes and the head included."""
+        return self.model.fleet_usd_per_hour(target) / SECONDS_PER_HOUR * self.step_time_s(target)
+
+    def estimate(self, fleet: Fleet) -> FleetEstimate:
+        """The fleet's numbers, bad nodes included; None where a speed or a price in it is unknown."""
+        held_up_s = self._held_up_s(fleet) if self.model.knows(fleet) else 0.0
+        return self.model.estimate(fleet, self.remaining_steps, held_up_s)
+
+    @cached_property
+    def misfit_s(self) -> float:
+        """How much longer a step takes than the model says, as measured on the present fleet; never negative."""
+        measured_s = self.situation.step_time_s
+        if measured_s is None or not self.knows_current:
+            return 0.0
+        return max(0.0, measured_s - self.step_time_s(self.situation.current))
+
+    # What a change comes to
+
+    @cached_property
+    def stay(self) -> Forecast:
+        """The rest of the work with the present fleet."""
+        return self.forecast(self.situation.current)
+
+    def forecast(self, target: Fleet) -> Forecast:
+        """The rest of the work if the fleet becomes `target`: the present one works until the new nodes have joined."""
+        current, settings = self.situation.current, self.situation.settings
+        change = exchange(current, target)
+        moves = moves_needed(change, self.situation.limits.max_surge, self.bounds)
+        overlap_s = moves * settings.switching.grow_s * bool(change.added) + (moves - 1) * settings.cooldown_s
+        pauses = moves * (bool(change.added) + bool(change.removed))
+        usd_per_hour = self.model.fleet_usd_per_hour(target)
+        switch_usd = self.switching_usd(current, target)
+        return self._ahead(target, self.step_time_s(target), usd_per_hour, overlap_s, pauses, switch_usd)
+
+    def replacement(self, spare: Fleet, purpose: str) -> Forecast:
+        """The rest of the work if the present fleet grows to `spare`, and is then rid of its bad nodes."""
+        current, settings = self.situation.current, self.situation.settings
+        usd_per_hour = self.model.fleet_usd_per_hour(current)
+        spare_usd = (self.model.fleet_usd_per_hour(spare) - usd_per_hour) * settings.cooldown_s / SECONDS_PER_HOUR
+        switch_usd = self.switching_usd(current, spare) + spare_usd + self.switching_usd(spare, current)
+        overlap_s = settings.switching.grow_s + settings.cooldown_s
+        ahead = self._ahead(spare, self.model.step_time_s(current), usd_per_hour, overlap_s, 2, switch_usd)
+        return replace(ahead, purpose=purpose)
+
+    def _ahead(
+        self, target: Fleet, step_s: float, usd_per_hour: float, overlap_s: float, pauses: int, switch_usd: float
+    ) -> Forecast:
+        """The present fleet works on for `overlap_s`; then a step takes `step_s`."""
+        current, steps, before_usd = self.situation.current, float(self.remaining_steps), 0.0
+        if self.knows_current:
+            overlap_s = min(overlap_s, steps * self.step_time_s(current))
+            steps -= overlap_s / self.step_time_s(current)
+            before_usd = self.model.fleet_usd_per_hour(current) * overlap_s
+        after_s = steps * step_s
+        remaining_s = overlap_s + pauses * self.situation.settings.switching.pause_s + after_s
+        work_usd = (before_usd + usd_per_hour * after_s) / SECONDS_PER_HOUR
+        return Forecast(target, remaining_s, work_usd + switch_usd, switch_usd)
+
+    def switching_usd(self, source: Fleet, target: Fleet) -> float:
+        """Dollars of a move from one fleet to another."""
+        settings = self.situation.settings
+        return switching_usd(source, target, self.model.usd_per_hour, settings.head_usd_per_hour, settings.switching)
+
+    def worth(self, forecast: Forecast) -> float:
+        """What a forecast is judged by: dollars, or seconds, for the rest of the work. Less is better."""
+        is_cost = self.situation.settings.objective is Objective.COST
+        return forecast.remaining_usd if is_cost else forecast.remaining_s
+
+    # Deadline and budget
+
+    def as_measured(self, forecast: Forecast) -> Forecast:
+        """The forecast with what steps take beyond the model, which holds for other fleets too as far as one knows."""
+        extra_s = self.misfit_s * self.remaining_steps
+        extra_usd = self.model.fleet_usd_per_hour(forecast.target) * extra_s / SECONDS_PER_HOUR if extra_s else 0.0
+        return replace(
+            forecast,
+            remaining_s=forecast.remaining_s + extra_s,
+            remaining_usd=forecast.remaining_usd + extra_usd,
+        )
+
+    def to_spare(self, forecast: Forecast) -> float:
+        """The share of the needed time and money that is left over, the smaller of the two; inf without promises."""
+        needed = self.as_measured(forecast)
+        pairs = ((self.time_left_s, needed.remaining_s), (self.money_left_usd, needed.remaining_usd))
+        return min((left / max(need, 1e-9) - 1 for left, need in pairs if left is not None), default=math.inf)
+
+    def keeps(self, forecast: Forecast, margin: float) -> bool:
+        """Whether deadline and budget are kept with this share to spare."""
+        return self.to_spare(forecast) >= margin
+
+    def lack(self, forecast: Forecast, margin: float) -> Lack:
+        """What is missing for deadline and budget to be kept with this share to spare."""
+        needed = self.as_measured(forecast)
+        lacks_s = lacks_usd = 0.0
+        if self.time_left_s is not None:
+            lacks_s = max(0.0, needed.remaining_s - self.time_left_s / (1 + margin))
+        if self.money_left_usd is not None:
+            lacks_usd = max(0.0, needed.remaining_usd - self.money_left_usd / (1 + margin))
+        return Lack(lacks_s, lacks_usd)
+
+    @cached_property
+    def compulsion(self) -> str | None:
+        """Why the present fleet cannot stay: a limit, the deadline or the budget."""
+        if self.violation:
+            return f"{self.situation.current} may not stay: {self.violation}"
+        if self.keeps(self.stay, COMPELLING_MARGIN):
+            return None
+        stay = self.as_measured(self.stay)
+        if self.time_left_s is not None and stay.remaining_s * (1 + COMPELLING_MARGIN) > self.time_left_s:
+            needs = f"{self.situation.current} needs {in_hours(stay.remaining_s)}"
+            return f"{needs} and {deadline_in_words(self.time_left_s)}"
+        return (
+            f"{self.situation.current} needs {stay.remaining_usd:.4f} $ more and"
+            f" {self.money_left_usd:.4f} $ are left of the budget"
+        )
+
+    @cached_property
+    def promised(self) -> Bounds:
+        """The bounds with what deadline and budget leave for a step, with the usual share to spare."""
+        return self.within(self.situation.settings.deadline_margin)
+
+    def within(self, margin: float, *, grows: bool = True) -> Bounds:
+        """The bounds with what deadline and budget leave for a step, once new nodes have joined where it grows.
+
+        What depends on the fleet, dollars for its switch, is left out.
+        """
+        switching, current = self.situation.settings.switching, self.situation.current
+        grow_s = switching.grow_s if grows else 0.0
+        rate, done = 0.0, 0.0
+        if self.knows_current:
+            rate, done = self.model.fleet_usd_per_hour(current), grow_s / self.step_time_s(current)
+        steps = max(1.0, self.remaining_steps - done)
+        max_step_s = max_usd = None
+        if self.time_left_s is not None:
+            room_s = self.time_left_s / (1 + margin) - grow_s - 2 * switching.pause_s
+            max_step_s = max(0.0, room_s / steps - self.misfit_s)
+        if self.money_left_usd is not None:
+            spent_usd = rate * grow_s / SECONDS_PER_HOUR
+            max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)
+        return replace(self.bounds, max_step_s=max_step_s, max_usd_per_step=max_usd)
+
+
+def deadline_in_words(time_left_s: float) -> str:
+    """When the deadline is, for people."""
+    if time_left_s < 0:
+        return f"the deadline was {in_hours(-time_left_s)} ago"
+    return f"the deadline is in {in_hours(time_left_s)}"
+
+
+def in_hours(seconds: float) -> str:
+    """A duration for people."""
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / SECONDS_PER_HOUR:.2f} h"

@@ -1,0 +1,1 @@
+"""The best fleet within the limits."""

@@ -1,0 +1,165 @@
+"""The best that the fleet could become, the present one included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from controller.decide.limits.bounds import Bounds, Found
+from controller.decide.limits.caps import violation
+from controller.decide.model.outlook import Forecast, Lack, Outlook, deadline_in_words, in_hours
+from controller.decide.search.search import best_fleet
+from controller.decide.search.without_new_nodes import best_fewer
+from controller.decide.settings import Objective
+from controller.domain import Fleet, MovePhase
+
+TRIES = 5
+"""How often it is searched for a fleet that keeps deadline and budget with its switch, which a search leaves out."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best target, and what it cannot do."""
+
+    forecast: Forecast
+    shortfall: str | None = None
+
+
+def best_choice(outlook: Outlook) -> Choice | None:
+    """The best allowed target, the present fleet included; None where no allowed fleet is known.
+
+    Money, or time, is saved only with the margin of deadline and budget in hand: a fleet on the edge would have to be
+    left again at once. On the edge it is the fleet with the most to spare that is right.
+    """
+    margin = outlook.situation.settings.deadline_margin
+    kept = [forecast for forecast in _candidates(outlook, margin) if outlook.keeps(forecast, margin)]
+    if kept:
+        return Choice(min(kept, key=outlook.worth))
+    if outlook.violation is None and outlook.knows_current and outlook.compulsion is None:
+        return Choice(outlook.stay)
+    edge = [forecast for forecast in _candidates(outlook, 0.0) if outlook.keeps(forecast, 0.0)]
+    return Choice(max(edge, key=outlook.to_spare)) if edge else _least_bad(outlook)
+
+
+def _least_bad(outlook: Outlook) -> Choice | None:
+    """The best where deadline or budget cannot be kept: the deadline comes first, and then the money."""
+    free = replace(outlook, time_left_s=None, money_left_usd=None)
+    fastest = min(_found(free, Objective.TIME, 0.0), key=lambda f: f.remaining_s, default=None)
+    cheapest = min(_found(free, Objective.COST, 0.0), key=lambda f: f.remaining_usd, default=None)
+    if fastest is None or cheapest is None:
+        return None
+    soonest_s = outlook.as_measured(fastest).remaining_s
+    if outlook.time_left_s is not None and soonest_s > outlook.time_left_s:
+        return Choice(fastest, _too_late(fastest.target, soonest_s, outlook.time_left_s))
+    in_time = replace(outlook, money_left_usd=None)
+    kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
+    best = min(kept, key=lambda f: f.remaining_usd)
+    least_usd = outlook.as_measured(cheapest).remaining_usd
+    if outlook.money_left_usd is not None and least_usd > outlook.money_left_usd:
+        needs = f"even the cheapest that is allowed, {cheapest.target}, needs {least_usd:.4f} $"
+        return Choice(best, f"no fleet keeps the budget: {needs} and {outlook.money_left_usd:.4f} $ are left")
+    return Choice(best, "no fleet keeps both deadline and budget: the deadline comes first")
+
+
+def _too_late(fastest: Fleet, needed_s: float, left_s: float) -> str:
+    """That even the fastest fleet ends after the deadline."""
+    if left_s < 0:
+        return f"{deadline_in_words(left_s)}: the fastest fleet that is allowed, {fastest}, needs {in_hours(needed_s)}"
+    needs = f"even the fastest that is allowed, {fastest}, needs {in_hours(needed_s)}"
+    return f"no fleet keeps the deadline: {needs} and {in_hours(left_s)} are left"
+
+
+def _candidates(outlook: Outlook, margin: float) -> Iterator[Forecast]:
+    """What could be best by the objective; where there are promises, also by what keeps them best."""
+    objective = outlook.situation.settings.objective
+    yield from _found(outlook, objective, margin)
+    if outlook.is_promised:
+        yield from _found(outlook, Objective.COST if objective is Objective.TIME else Objective.TIME, margin)
+    yield from _without_bad_nodes(outlook)
+
+
+def _found(outlook: Outlook, objective: Objective, margin: float) -> Iterator[Forecast]:
+    """The present fleet, the best fleet, and the best that is there when some nodes have ended."""
+    current = outlook.situation.current
+    if outlook.violation is None and outlook.knows_current:
+        yield outlook.stay
+    best = _best_within(outlook, objective, margin)
+    if best is not None and best.target != current:
+        yield best
+    fewer = best_fewer(outlook.model, outlook.within(margin, grows=False), current, objective)
+    if fewer is not None and fewer != current:
+        yield outlook.forecast(fewer)
+
+
+def _best_within(outlook: Outlook, objective: Objective, margin: float) -> Forecast | None:
+    """The best fleet, searched again within tighter bounds where it does not keep deadline and budget after all."""
+    within, forecast = outlook.within(margin), None
+    for _ in range(TRIES):
+        found = _plain(outlook, best_fleet(outlook.model, within, objective), within, objective)
+        if found is None:
+            break
+        forecast = outlook.forecast(found.fleet)
+        lack = outlook.lack(forecast, margin)
+        if lack == Lack():
+            break
+        within = _tighter(within, found, lack, outlook.remaining_steps)
+    return forecast
+
+
+def _tighter(within: Bounds, found: Found, lack: Lack, steps: int) -> Bounds:
+    """Bounds that leave out the fleet that was found, by what it lacks."""
+    max_step_s, max_usd = within.max_step_s, within.max_usd_per_step
+    if max_step_s is not None and lack.seconds:
+        max_step_s = max(0.0, min(max_step_s, found.step_s) - lack.seconds / steps)
+    if max_usd is not None and lack.usd:
+        max_usd = max(0.0, min(max_usd, found.usd_per_step) - lack.usd / steps)
+    return replace(within, max_step_s=max_step_s, max_usd_per_step=max_usd)
+
+
+def _plain(outlook: Outlook, found: Found | None, within: Bounds, objective: Objective) -> Found | None:
+    """The best fleet, or one of a single flavor that is as good but for `mixed_margin`."""
+    if found is None or len(found.fleet.present) < 2:
+        return found
+    allowed = 1 + outlook.situation.settings.mixed_margin
+    singles = []
+    for flavor in found.fleet.present:
+        single = best_fleet(outlook.model, replace(within, caps={flavor: within.caps[flavor]}), objective)
+        if single is not None and single.value(objective) <= allowed * found.value(objective):
+            singles.append(single)
+    return min(singles, key=lambda single: single.value(objective), default=found)
+
+
+def _without_bad_nodes(outlook: Outlook) -> Iterator[Forecast]:
+    """The present fleet with its bad nodes ended, exchanged for nodes of another flavor, or replaced by their like."""
+    current = outlook.situation.current
+    for flavor, nodes in outlook.situation.bad_nodes.items():
+        bad = min(len(nodes), current.count(flavor))
+        if not {*nodes}.isdisjoint(_spared(outlook, flavor)):
+            continue
+        gone = current.with_count(flavor, current.count(flavor) - bad)
+        others = [other for other in outlook.bounds.caps if other != flavor]
+        purpose = f"to be rid of {', '.join(nodes)}, far slower than its flavor"
+        for target in (gone, *(gone.with_count(other, gone.count(other) + bad) for other in others)):
+            if _is_allowed(outlook, target):
+                yield replace(outlook.forecast(target), purpose=purpose)
+        spare = current.with_count(flavor, current.count(flavor) + bad)
+        if _is_allowed(outlook, spare):
+            yield outlook.replacement(spare, purpose)
+
+
+def _spared(outlook: Outlook, flavor: str) -> set[str]:
+    """The instances that were there before a move took some of their flavor away: trying again would not end them."""
+    shrunk = [
+        move.at
+        for move in outlook.situation.history.moves
+        if move.phase is MovePhase.DONE and move.target.count(flavor) < move.source.count(flavor)
+    ]
+    earlier = [seen for seen in outlook.situation.observations if shrunk and seen.at <= shrunk[-1]]
+    return {fact.instance_id for seen in earlier for fact in seen.facts}
+
+
+def _is_allowed(outlook: Outlook, fleet: Fleet) -> bool:
+    """Whether a fleet keeps the limits and its speed is known, as is that of the present one."""
+    model = outlook.model
+    is_known = outlook.knows_current and model.knows(fleet)
+    return is_known and violation(fleet, outlook.bounds, model.usd_per_hour, model.head_usd_per_hour) is None

@@ -1,0 +1,37 @@
+"""The best fleet that is there without waiting for new nodes: what is left when the dearest ones have ended."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from controller.decide.limits.bounds import Bounds
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.search.search import goal_of
+from controller.decide.settings import Batches, Objective
+from controller.domain import SECONDS_PER_HOUR, Fleet
+
+
+def best_fewer(model: FleetModel, bounds: Bounds, current: Fleet, objective: Objective) -> Fleet | None:
+    """The best of the fleets to which `current` shrinks as nodes end one by one, the dearest per token first.
+
+    Nodes beyond the limits, and those of unknown speed, end in any case. None where none of these fleets is allowed.
+    """
+    counts = {f: min(count, bounds.caps.get(f, 0)) for f, count in current.present.items() if model.knows({f: 1})}
+    order = sorted((f for f in counts if counts[f]), key=lambda f: (model.usd_per_hour[f] / model.tokens_per_s[f], f))
+    if not order:
+        return None
+    nodes = np.repeat(np.arange(len(order)), [counts[flavor] for flavor in order])
+    sizes = np.arange(1, len(nodes) + 1)
+    speeds = np.array([model.tokens_per_s[flavor] for flavor in order])[nodes]
+    prices = np.array([model.usd_per_hour[flavor] for flavor in order])[nodes]
+    is_equal = model.batches is Batches.EQUAL
+    speed = sizes * np.minimum.accumulate(speeds) if is_equal else np.cumsum(speeds)
+    communication_s = np.array([model.communication_s(size) for size in sizes.tolist()])
+    values = goal_of(model, bounds, objective).values(speed, np.cumsum(prices) / SECONDS_PER_HOUR, communication_s)
+    allowed = np.isin(sizes, bounds.sizes)
+    values = np.where(allowed, values, np.inf)
+    best = int(np.argmin(values))
+    if not np.isfinite(values[best]):
+        return None
+    left = np.bincount(nodes[: best + 1], minlength=len(order))
+    return Fleet({flavor: int(count) for flavor, count in zip(order, left, strict=True)})

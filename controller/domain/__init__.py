@@ -1,0 +1,43 @@
+"""What Centavo reasons about, as frozen values with their units in their names. Imports nothing of ours.
+
+Times of day are seconds since the Unix epoch (UTC). Durations are seconds. Money is US dollars. A rate names both of
+its units. `None` always means *unknown*: never zero, never dead.
+"""
+
+from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Verdict
+from controller.domain.fact import Fact, MembershipChange, TrainingState
+from controller.domain.flavor import Flavor, Market
+from controller.domain.fleet import Fleet
+from controller.domain.history import History
+from controller.domain.instance import Instance
+from controller.domain.limits import Limits
+from controller.domain.move import Move, MovePhase
+from controller.domain.observation import Observation, UnknownNode
+from controller.domain.price import Price, head_price, on_demand_name
+from controller.domain.progress import Progress
+from controller.domain.units import SECONDS_PER_HOUR
+
+__all__ = [
+    "SECONDS_PER_HOUR",
+    "Decision",
+    "Fact",
+    "Flavor",
+    "FlavorEstimate",
+    "Fleet",
+    "FleetEstimate",
+    "History",
+    "Instance",
+    "Limits",
+    "Market",
+    "MembershipChange",
+    "Move",
+    "MovePhase",
+    "Observation",
+    "Price",
+    "Progress",
+    "TrainingState",
+    "UnknownNode",
+    "Verdict",
+    "head_price",
+    "on_demand_name",
+]

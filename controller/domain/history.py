@@ -1,0 +1,20 @@
+"""What earlier passes left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from controller.domain.move import Move
+
+
+@dataclass(frozen=True)
+class History:
+    """What earlier passes left behind: moves, oldest first, and the money spent so far (US dollars)."""
+
+    moves: tuple[Move, ...] = ()
+    spent_usd: float = 0.0
+    unavailable: Mapping[str, float] = field(default_factory=dict)
+    """Flavors that could not be had, with the time until which they count as unavailable."""
+    known_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
+    """Speeds measured in earlier runs of the same model, batch and image."""

@@ -1,0 +1,25 @@
+"""One EC2 instance of the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One EC2 instance of the cluster, as EC2 says it is."""
+
+    instance_id: str
+    flavor: str
+    role: str
+    """`head` or `worker`."""
+    state: str
+    """EC2's word: pending, running, shutting-down, ..."""
+    private_ip: str | None = None
+    public_ip: str | None = None
+    launched_at: float | None = None
+    image_id: str | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.state == "running" and self.private_ip is not None

@@ -1,0 +1,49 @@
+"""One change of the fleet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from controller.domain.fleet import Fleet
+from controller.domain.reasons.base import Reason
+
+
+class MovePhase(str, Enum):
+    """Where a move is. It only goes forward, or ends in one of the last three."""
+
+    PROPOSED = "proposed"
+    GROWING = "growing"
+    JOINING = "joining"
+    SHRINKING = "shrinking"
+    DONE = "done"
+    ROLLED_BACK = "rolled_back"
+    REFUSED = "refused"
+
+    @property
+    def is_final(self) -> bool:
+        return self in (MovePhase.DONE, MovePhase.ROLLED_BACK, MovePhase.REFUSED)
+
+
+@dataclass(frozen=True)
+class Move:
+    """One change of the fleet, from its proposal to its end."""
+
+    move_id: int
+    at: float
+    source: Fleet
+    target: Fleet
+    reason: Reason
+    phase: MovePhase = MovePhase.PROPOSED
+    grown: tuple[str, ...] = ()
+    """The instances that the move added, known once they run."""
+    drain: tuple[str, ...] = ()
+    """The instances that are to leave, chosen when the move begins to shrink."""
+    outcome_reason: Reason | None = None
+    """Why the move ended as it did. On a move that has not ended: why it is being rolled back."""
+    ended_at: float | None = None
+    pause_s: float | None = None
+    """How long the training stood still for the move, joins and leaves added up."""
+    steps_lost: int | None = None
+    is_probe: bool = False
+    """Whether it was made to measure flavors, as its decision says."""

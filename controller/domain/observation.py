@@ -1,0 +1,28 @@
+"""What one pass of the controller saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.domain.fact import Fact
+from controller.domain.fleet import Fleet
+
+
+@dataclass(frozen=True)
+class UnknownNode:
+    """An instance that runs and of which nothing trustworthy is known at the moment, with the reason."""
+
+    instance_id: str
+    flavor: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one pass saw: the facts that can be trusted, and the nodes whose state is unknown."""
+
+    at: float
+    fleet: Fleet
+    """What runs, by flavor, as EC2 says."""
+    facts: tuple[Fact, ...] = ()
+    unknown: tuple[UnknownNode, ...] = ()

@@ -1,0 +1,1 @@
+"""What a run remembers, and what it was set up with."""

@@ -1,0 +1,107 @@
+"""Domain values as JSON, and back. Times are seconds since the epoch, as in the domain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from controller.domain import (
+    Decision,
+    Fact,
+    FlavorEstimate,
+    Fleet,
+    FleetEstimate,
+    MembershipChange,
+    Move,
+    MovePhase,
+    TrainingState,
+    UnknownNode,
+    Verdict,
+)
+from controller.domain.reasons import Reason
+from controller.record.journal.reasons import reason_from_plain
+
+
+def to_json(value: Any) -> str:
+    """A domain value, or a tuple of them, as JSON."""
+    return json.dumps(plain(value), separators=(",", ":"), allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """A domain value as dictionaries, lists, strings and numbers."""
+    if isinstance(value, Fleet):
+        return dict(value)
+    if isinstance(value, Reason):
+        return {"code": value.code, **{f.name: plain(getattr(value, f.name)) for f in fields(value)}}
+    if hasattr(value, "__dataclass_fields__"):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return value
+
+
+def facts_from_json(text: str) -> tuple[Fact, ...]:
+    """Facts written by `to_json`."""
+    return tuple(_fact(raw) for raw in json.loads(text))
+
+
+def unknown_from_json(text: str) -> tuple[UnknownNode, ...]:
+    """Unknown nodes written by `to_json`."""
+    return tuple(UnknownNode(**raw) for raw in json.loads(text))
+
+
+def decision_from_json(text: str) -> Decision:
+    """A decision written by `to_json`."""
+    raw = json.loads(text)
+    raw["verdict"], raw["reason"] = Verdict(raw["verdict"]), reason_from_plain(raw["reason"])
+    raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
+    raw["flavors"] = tuple(FlavorEstimate(**flavor) for flavor in raw["flavors"])
+    for name in ("fleets", "scaling"):
+        raw[name] = tuple(FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw.get(name, ()))
+    raw["bad_nodes"] = tuple(raw.get("bad_nodes", ()))
+    return Decision(**raw)
+
+
+def move_to_row(move: Move) -> dict[str, Any]:
+    """A move as columns of the journal."""
+    row = plain(move)
+    row |= {name: to_json(getattr(move, name)) for name in ("source", "target", "grown", "drain", "reason")}
+    row["outcome_reason"] = None if move.outcome_reason is None else to_json(move.outcome_reason)
+    return {**row, "phase": move.phase.value}
+
+
+def move_from_row(row: Mapping[str, Any]) -> Move:
+    """A move from the journal's columns."""
+    values = {f.name: row[f.name] for f in fields(Move)}
+    for name in ("source", "target"):
+        values[name] = Fleet(json.loads(values[name]))
+    for name in ("grown", "drain"):
+        values[name] = tuple(json.loads(values[name]))
+    for name in ("reason", "outcome_reason"):
+        values[name] = None if values[name] is None else _reason(values[name])
+    values["phase"] = MovePhase(values["phase"])
+    values["is_probe"] = bool(values["is_probe"])
+    return Move(**values)
+
+
+def _reason(text: str) -> Reason:
+    """A column of the journal; older journals have words in it."""
+    try:
+        return reason_from_plain(json.loads(text))
+    except ValueError:
+        return reason_from_plain(text)
+
+
+def _fact(raw: dict[str, Any]) -> Fact:
+    change = raw.get("last_change")
+    return Fact(
+        **{
+            **raw,
+            "state": TrainingState(raw["state"]),
+            "last_change": None if change is None else MembershipChange(**change),
+        }
+    )

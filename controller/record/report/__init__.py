@@ -1,0 +1,1 @@
+"""The report of a run: JSON for machines, a page and tables for people."""

@@ -1,0 +1,169 @@
+"""The page `report.html`: one file with all that it needs in it, made from report.json and the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from controller.domain import Fleet, Move, MovePhase
+from controller.edges.files import write_whole
+from controller.record.journal.journal import Journal
+from controller.record.live.view import brief, short
+from controller.record.report.alternatives import FIRST
+from controller.record.report.html.decisions import FLAVOR_COLUMNS, FLEET_COLUMNS, pack
+from controller.record.report.html.plots import PER_TOKENS, all_plots
+from controller.record.report.html.run import Run, read_run
+from controller.record.report.html.series import compute_spreads, step_times
+
+FILE_NAME = "report.html"
+MOST_STEPS = 30
+"""Of a move, as many of its steps are listed; one that was tried again and again has more."""
+MOST_EVENTS = 300
+UNKNOWN = "not known"
+
+
+def write_page(journal: Journal, report: Mapping[str, Any]) -> Path:
+    """Writes the page into the run's folder; its path. `report` is what report.json holds."""
+    path = journal.directory / FILE_NAME
+    write_whole(path, make_page(read_run(journal, report)))
+    return path
+
+
+def make_page(run: Run) -> str:
+    """The whole page."""
+    return render(
+        "report.html.j2",
+        run=run,
+        report=run.report,
+        plots=all_plots(run),
+        answer=answer(run.report),
+        alternatives=alternatives_rows(run.report),
+        moves=[
+            (move, reported, steps_of(run, move)) for move, reported in zip(run.moves, run.report["moves"], strict=True)
+        ],
+        notes=[event for event in run.events if event["move_id"] is None][-MOST_EVENTS:],
+        packed=pack(run.decisions, run.started_at),
+        flavor_columns=FLAVOR_COLUMNS,
+        fleet_columns=FLEET_COLUMNS,
+        spreads=compute_spreads(run),
+        per_tokens=compute_spreads(run, PER_TOKENS),
+        steps=step_times(run),
+        decided=_count(run),
+        title=f"Run {run.report['run']}",
+    )
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of this package, with the page's style and script."""
+    environment = Environment(
+        loader=PackageLoader("controller.record.report.html"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "number": number,
+        "fleet": fleet_text,
+        "few_words": few_words,
+        "moment": moment,
+        "clock": clock,
+        "duration": duration,
+        "percent": percent,
+    }
+    return environment.get_template(template).render(
+        style=Markup(_resource("page.css")), script=Markup(_resource("page.js")), **values
+    )
+
+
+def answer(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer is put together from: whether the fleet was changed, the first fleet's cost, and the cheapest and
+    dearest of the single flavors; None where it is not known."""
+    fleets = report["alternatives"]["fleets"]
+    first = next((fleet for fleet in fleets if fleet["name"] == FIRST), None)
+    single = sorted((fleet for fleet in fleets if fleet["name"] != FIRST), key=lambda fleet: float(fleet["usd"]))
+    return {
+        "has_moved": any(move["outcome"] == MovePhase.DONE.value for move in report["moves"]),
+        "first": first,
+        "less": None if first is None else first["usd"] - report["alternatives"]["training_usd"],
+        "cheapest": single[0] if single else None,
+        "dearest": single[-1] if len(single) > 1 else None,
+    }
+
+
+def alternatives_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """This run and what it is compared with, dearest last, with each one's share of the dearest."""
+    found = report["alternatives"]
+    if not found["fleets"]:
+        return []
+    own = {
+        "name": "this run",
+        "usd": found["training_usd"],
+        "training_s": found["training_s"],
+        "source": "measured",
+        "usd_per_million_tokens": found["usd_per_million_tokens"],
+    }
+    rows = sorted([own, *found["fleets"]], key=lambda row: float(row["usd"]))
+    most = max(float(row["usd"]) for row in rows) or 1.0
+    return [{**row, "share": 100 * float(row["usd"]) / most, "is_own": row is own} for row in rows]
+
+
+def steps_of(run: Run, move: Move) -> list[dict[str, Any]]:
+    """The steps that a move took, as the journal tells them."""
+    return [event for event in run.events if event["move_id"] == move.move_id][:MOST_STEPS]
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """A number with separators, or that it is not known."""
+    return UNKNOWN if value is None else f"{value:,.{digits}f}"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A percentage that is given as such (34.2)."""
+    return UNKNOWN if value is None else f"{value:,.{digits}f} %"
+
+
+def fleet_text(nodes: Mapping[str, int]) -> str:
+    """A fleet in words; a number is not parted from its flavor at a line's end."""
+    return brief(Fleet(nodes)).replace(" x ", "\N{NO-BREAK SPACE}x\N{NO-BREAK SPACE}")
+
+
+def few_words(nodes: Mapping[str, int]) -> str:
+    """A fleet in so few words that a tile has room for it."""
+    return short(Fleet(nodes))
+
+
+def moment(time: str) -> str:
+    """A time of report.json for people."""
+    return f"{time[:10]} {time[11:19]} UTC"
+
+
+def clock(at: float) -> str:
+    """The time of day in UTC."""
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%H:%M:%S")
+
+
+def duration(seconds: float | None) -> str:
+    """A duration in hours, minutes and seconds, as coarse as its length allows."""
+    if seconds is None:
+        return UNKNOWN
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{seconds:.1f} s"
+
+
+def _count(run: Run) -> dict[str, int]:
+    counts = {"move": 0, "stay": 0, "refuse": 0}
+    for decision in run.decisions:
+        counts[decision["verdict"]] += 1
+    return counts
+
+
+def _resource(name: str) -> str:
+    return files("controller.record.report.html").joinpath(f"templates/{name}").read_text(encoding="utf-8")

@@ -1,0 +1,78 @@
+"""All that the page shows of a run, read from its folder once: the report, the journal, the trainer's log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controller.domain import Fleet, Move
+from controller.domain.times import parse_time
+from controller.record.journal.journal import Journal
+from controller.record.journal.setup import read_setup
+from controller.record.journal.summary import Summary
+
+TRAIN_LOG = Path("results") / "train.log"
+
+
+@dataclass(frozen=True)
+class LossPoint:
+    """One line of the trainer's log, or what an observation told of it."""
+
+    at: float
+    step: int
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run as the page needs it. Times are seconds since the epoch. A run equals itself alone, so that what is worked
+    out of it can be kept."""
+
+    report: Mapping[str, Any]
+    directory: Path
+    started_at: float
+    initial: Fleet
+    summaries: tuple[Summary, ...]
+    decisions: tuple[dict[str, Any], ...]
+    """As the journal has them, plain."""
+    moves: tuple[Move, ...]
+    events: tuple[dict[str, Any], ...]
+    losses: tuple[LossPoint, ...]
+    setup: Mapping[str, Any]
+
+    @property
+    def flavors(self) -> list[str]:
+        """Every flavor of the run, in one order for all plots: the first fleet's, then the others by name."""
+        later = {flavor for summary in self.summaries for flavor in summary.fleet.present} | set(self.report["flavors"])
+        return [*self.initial.present, *sorted(later - set(self.initial.present))]
+
+
+def read_run(journal: Journal, report: Mapping[str, Any]) -> Run:
+    """Reads a run; `report` is its report.json, from which every number on the page comes."""
+    info = journal.info()
+    summaries = tuple(summary for _, summary in journal.summaries())
+    return Run(
+        report=report,
+        directory=journal.directory,
+        started_at=info.started_at,
+        initial=info.initial,
+        summaries=summaries,
+        decisions=tuple(journal.plain_decisions()),
+        moves=journal.moves(),
+        events=tuple(journal.events()),
+        losses=_losses(journal.directory, summaries),
+        setup=read_setup(journal.directory),
+    )
+
+
+def _losses(directory: Path, summaries: tuple[Summary, ...]) -> tuple[LossPoint, ...]:
+    """The trainer's own log where it is there, else what the observations tell."""
+    try:
+        lines = (directory / TRAIN_LOG).read_text(encoding="utf-8").splitlines()
+        logged = [json.loads(line) for line in lines if line.strip()]
+        return tuple(LossPoint(parse_time(p["t"]), int(p["step"]), float(p["loss"])) for p in logged)
+    except (OSError, ValueError, KeyError, TypeError):
+        return tuple(LossPoint(s.at, s.step, s.loss) for s in summaries if s.step and s.loss is not None)

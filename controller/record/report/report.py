@@ -1,0 +1,187 @@
+"""The run report, `report.json`: what was measured, what was moved and why, what it cost and saved.
+
+`usd_per_million_tokens` of a fleet is measured: its workers' price an hour, times the median time of a step, over the
+target tokens of that step. It leaves the head out, which is the same whatever the fleet; `spent_usd` has it in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from controller.domain import FlavorEstimate, Fleet, MembershipChange, Move, MovePhase
+from controller.domain.times import iso, parse_time
+from controller.edges.files import write_whole
+from controller.observe.changes import distinct_changes
+from controller.record.journal.journal import Journal
+from controller.record.journal.summary import Summary
+from controller.record.report.alternatives import alternatives
+from controller.words.reasons import reason_in_words
+
+FILE_NAME = "report.json"
+SCORES = Path("results") / "scores.json"
+JOIN_SLACK_S = 2.0
+"""A change may be noted this long after its move, for clocks differ."""
+
+
+def write_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float) -> dict[str, Any]:
+    """Makes the report of a run from its journal and results, and writes it into the run's folder."""
+    report = make_report(journal, usd_per_hour, now)
+    write_whole(journal.directory / FILE_NAME, json.dumps(report, indent=2) + "\n")
+    return report
+
+
+def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float) -> dict[str, Any]:
+    """The report as plain data. What is not known is null."""
+    info, summaries = journal.info(), tuple(summary for _, summary in journal.summaries())
+    scores = read_scores(journal.directory)
+    final = _final_fleet(info.initial, journal.moves())
+    estimates, changes = _last_estimates(journal), _changes(scores, summaries)
+    training = _training(scores, summaries)
+    return {
+        "run": info.run,
+        "environment": info.environment,
+        "policy": info.policy,
+        "limits": {
+            "deadline_at": None if info.promises.deadline_at is None else iso(info.promises.deadline_at),
+            "budget_usd": info.promises.budget_usd,
+        },
+        "status": journal.status(),
+        "status_reason": journal.status_reason(),
+        "started_at": iso(info.started_at),
+        "ended_at": None if journal.ended_at() is None else iso(journal.ended_at() or 0.0),
+        "fleet": {"initial": info.initial.present, "final": final.present},
+        "flavors": {flavor: _flavor(estimate, usd_per_hour) for flavor, estimate in sorted(estimates.items())},
+        "moves": [_move(move, changes) for move in journal.moves()],
+        "training": training,
+        "cost": _cost(journal, info.initial, final, summaries, usd_per_hour, now),
+        "alternatives": alternatives(
+            summaries,
+            info.initial,
+            usd_per_hour,
+            {flavor: e.tokens_per_s for flavor, e in estimates.items() if e.tokens_per_s},
+            journal.ended_at(),
+            training["tokens"],
+        ),
+    }
+
+
+def read_scores(run_directory: Path) -> dict[str, Any]:
+    """What the trainer found at its end; empty where there are no results."""
+    try:
+        scores = json.loads((run_directory / SCORES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return scores if isinstance(scores, dict) else {}
+
+
+def usd_per_million_tokens(
+    fleet: Fleet, summaries: Iterable[Summary], usd_per_hour: Mapping[str, float]
+) -> float | None:
+    """The measured cost per token of a fleet: the median over the observations in which exactly it trained."""
+    if any(flavor not in usd_per_hour for flavor in fleet.present):
+        return None
+    price = fleet.usd_per_hour(usd_per_hour)
+    costs = [
+        cost
+        for summary in summaries
+        if summary.fleet == fleet and (cost := summary.usd_per_million_tokens(price)) is not None
+    ]
+    return median(costs) if costs else None
+
+
+def _final_fleet(initial: Fleet, moves: Iterable[Move]) -> Fleet:
+    """The fleet that the training ended on: that of the last move which was done."""
+    done = [move.target for move in moves if move.phase is MovePhase.DONE]
+    return done[-1] if done else initial
+
+
+def _last_estimates(journal: Journal) -> dict[str, FlavorEstimate]:
+    """Of each flavor the last estimate in which its speed was measured, else the last one."""
+    last: dict[str, FlavorEstimate] = {}
+    for decision in journal.plain_decisions():
+        for estimate in (FlavorEstimate(**flavor) for flavor in decision["flavors"]):
+            before = last.get(estimate.flavor)
+            if before is None or before.tokens_per_s is None or estimate.tokens_per_s is not None:
+                last[estimate.flavor] = estimate
+    return last
+
+
+def _flavor(estimate: FlavorEstimate, usd_per_hour: Mapping[str, float]) -> dict[str, Any]:
+    return {
+        "usd_per_hour": estimate.usd_per_hour or usd_per_hour.get(estimate.flavor),
+        "compute_time_s": estimate.compute_time_s,
+        "tokens_per_s": estimate.tokens_per_s,
+        "tokens_per_s_low": estimate.tokens_per_s_low,
+        "tokens_per_s_high": estimate.tokens_per_s_high,
+        "usd_per_million_tokens": estimate.usd_per_million_tokens,
+        "observations": estimate.observations,
+    }
+
+
+def _changes(scores: Mapping[str, Any], summaries: tuple[Summary, ...]) -> list[tuple[float, float, int]]:
+    """Every join and leave as (time, pause in s, steps lost): the trainer's own list, else what the facts told."""
+    listed = scores.get("changes")
+    if isinstance(listed, list):
+        return [(parse_time(c["at"]), float(c["pause_s"]), int(c["steps_lost"])) for c in listed]
+    told = {MembershipChange(*change) for summary in summaries for change in summary.changes}
+    return [(c.at, c.pause_s, c.steps_lost) for c in distinct_changes(told)]
+
+
+def _move(move: Move, changes: list[tuple[float, float, int]]) -> dict[str, Any]:
+    until = move.ended_at + JOIN_SLACK_S if move.ended_at is not None else float("inf")
+    own = [change for change in changes if move.at <= change[0] <= until]
+    return {
+        "at": iso(move.at),
+        "from": move.source.present,
+        "to": move.target.present,
+        "reason": reason_in_words(move.reason),
+        "reason_code": move.reason.code,
+        "outcome": move.phase.value,
+        "outcome_reason": None if move.outcome_reason is None else reason_in_words(move.outcome_reason),
+        "outcome_code": None if move.outcome_reason is None else move.outcome_reason.code,
+        "took_s": None if move.ended_at is None else round(move.ended_at - move.at, 1),
+        "pause_s": round(sum(pause_s for _, pause_s, _ in own), 3) if own else move.pause_s,
+        "steps_lost": sum(lost for _, _, lost in own) if own else move.steps_lost,
+    }
+
+
+def _training(scores: Mapping[str, Any], summaries: tuple[Summary, ...]) -> dict[str, Any]:
+    """The trainer's own scores; before there are any, what the last facts say."""
+    keys = (
+        "steps",
+        "tokens",
+        "final_loss",
+        "bleu",
+        "exact_match",
+        "steps_lost",
+        "restarts",
+        "replicas_identical",
+        "signature",
+    )
+    training: dict[str, Any] = {key: scores.get(key) for key in keys}
+    furthest = max(summaries, key=lambda summary: summary.step or 0, default=None)
+    if not scores and furthest is not None and furthest.step is not None:
+        training |= {"steps": furthest.step, "tokens": furthest.total_tokens, "final_loss": furthest.loss}
+    return training
+
+
+def _cost(
+    journal: Journal,
+    initial: Fleet,
+    final: Fleet,
+    summaries: tuple[Summary, ...],
+    usd_per_hour: Mapping[str, float],
+    now: float,
+) -> dict[str, Any]:
+    before = usd_per_million_tokens(initial, summaries, usd_per_hour)
+    after = usd_per_million_tokens(final, summaries, usd_per_hour)
+    saved = None if not before or after is None else 100 * (1 - after / before)
+    return {
+        "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
+        "usd_per_million_tokens": {"initial": before, "final": after},
+        "saved_percent": None if saved is None else round(saved, 1),
+    }
