@@ -15,6 +15,7 @@ from controller.record.journal.journal import Journal
 from controller.record.report.html.compare import write_comparison
 from controller.record.report.html.page import write_page
 from controller.record.report.report import make_report, write_report
+from controller.words.reasons import reason_in_words
 from tests.browser.chromium import Browser, Page, browser
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES
@@ -139,7 +140,7 @@ def test_a_decision_is_opened_with_its_evidence(chromium: Browser, reports: Made
     decisions = list(journal.decisions())
     move = next(decision for decision in decisions if decision.verdict.value == "move")
     assert int(count) == len(decisions)
-    assert move.reason in text
+    assert reason_in_words(move.reason) in text
     for estimate in move.flavors:
         assert estimate.flavor in text
         assert estimate.tokens_per_s is not None
