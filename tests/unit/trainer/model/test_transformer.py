@@ -20,7 +20,7 @@ from trainer.settings.section import SettingsError, section_from
 
 VOCABULARY = 50
 SMALL = ModelSettings(layers=2, units=24, hidden=40, heads=3, dropout=0.0, max_length=40)
-needs_kernels = pytest.mark.skipif(not library.load(), reason="there is no C++ compiler here")
+needs_kernels = pytest.mark.needs_tool("g++")
 
 
 def batch(seed: int = 0, sentences: int = 5, source: int = 21, target: int = 19) -> tuple[Any, Any, Any, Any]:

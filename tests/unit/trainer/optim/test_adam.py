@@ -51,7 +51,7 @@ def test_an_update_is_that_of_the_papers_second_section() -> None:
     np.testing.assert_allclose(updated()[1], expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.skipif(not library.load(), reason="there is no C++ compiler here")
+@pytest.mark.needs_tool("g++")
 def test_the_fused_update_has_the_bits_of_mxnets(monkeypatch: pytest.MonkeyPatch) -> None:
     fused = updated()
     monkeypatch.setattr(library, "load", lambda: False)
