@@ -130,7 +130,7 @@ class Exploration:
         situation, here = self.outlook.situation, {*self.outlook.situation.current.present, *self.base.target.present}
         wanted = [f for f in self.outlook.bounds.caps if f not in here and f not in situation.barred]
         known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
-        never = [f for f in wanted if f not in situation.measured]
+        never = situation.unmeasured(wanted)
         return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}
 
     def _promising(self) -> list[Probe]:
