@@ -13,8 +13,10 @@ from controller.decide.limits.surge import exchange, first_move
 from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
 from controller.decide.policies.base import Policy
-from controller.decide.settings import Batches, DecideSettings, Objective, SwitchingAssumptions, Truth
+from controller.decide.settings import DecideSettings, SwitchingAssumptions, Truth
 from controller.domain import Decision, Verdict
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
 from controller.domain.reasons.limits import FirstOfSeveralMoves, SurgeForbidsMove
 
 __all__ = [

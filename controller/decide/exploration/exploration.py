@@ -19,8 +19,9 @@ from controller.decide.model.outlook import Forecast, Outlook
 from controller.decide.model.prior import expected_speeds
 from controller.decide.model.speeds import Speed
 from controller.decide.search.search import best_fleet
-from controller.decide.settings import Batches, Objective
 from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
 
 HOPE_Z, HOPE_SHARE = 1.64, 0.10
 """A flavor is given up when it could not win even if it were this many standard errors faster than expected."""

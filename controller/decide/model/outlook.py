@@ -13,8 +13,9 @@ from controller.decide.limits.surge import exchange, moves_needed
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.situation import Situation
 from controller.decide.model.switching import switching_usd
-from controller.decide.settings import Batches, Objective
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 from controller.domain.reasons.limits import BreaksLimit, Constrained, TooExpensiveForBudget, TooSlowForDeadline
 

@@ -15,7 +15,7 @@ from controller.decide.model.communication import Communication, fit_communicati
 from controller.decide.model.fleet_model import TOKENS_PER_MILLION, FleetModel
 from controller.decide.model.pricing import usable_prices
 from controller.decide.model.speeds import Speed, is_usable, measure_speeds, median
-from controller.decide.settings import Batches, DecideSettings
+from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,
     Decision,
@@ -30,6 +30,7 @@ from controller.domain import (
     Progress,
     Verdict,
 )
+from controller.domain.batches import Batches
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import NotMeasured
 

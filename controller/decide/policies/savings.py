@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.decide.model.outlook import Forecast, Outlook
-from controller.decide.settings import Objective
+from controller.domain.objective import Objective
 from controller.domain.reasons.deciding import (
     CheaperPerToken,
     EndsSooner,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.outlook import Outlook
 from controller.decide.model.situation import Situation
-from controller.decide.settings import Objective
 from controller.domain import Fleet
+from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 from controller.domain.reasons.deciding import (
     CoolingDown,

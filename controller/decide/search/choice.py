@@ -10,8 +10,8 @@ from controller.decide.limits.caps import violation
 from controller.decide.model.outlook import Forecast, Lack, Outlook
 from controller.decide.search.search import best_fleet
 from controller.decide.search.without_new_nodes import best_fewer
-from controller.decide.settings import Objective
 from controller.domain import Fleet, MovePhase
+from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 from controller.domain.reasons.limits import BudgetOutOfReach, DeadlineAndBudgetOutOfReach, DeadlineOutOfReach
 

@@ -16,8 +16,8 @@ import numpy as np
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import is_usable, median
 from controller.decide.policies.base import nothing_to_decide
-from controller.decide.settings import Objective
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Verdict
+from controller.domain.objective import Objective
 from controller.domain.reasons.deciding import BestOfTried, ExpectedToImprove, NothingTriedAllowed, WaitingForFleet
 
 STOP_IMPROVEMENT = 0.10
