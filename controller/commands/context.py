@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from controller.cluster import LiveCluster
 from controller.config.constraints import Asked, Promises, nothing_asked
 from controller.config.environment import Environment, PriceSource, check_limits, load_environment
-from controller.decide import POLICIES, Batches, DecideSettings, DecisionInput, Objective, SwitchingAssumptions, decide
+from controller.decide import POLICIES, DecideSettings, DecisionInput, SwitchingAssumptions, decide
 from controller.domain import Decision, Flavor, Fleet, Market, Observation, Price
 from controller.domain.errors import ConfigError
 from controller.edges.ansible import Ansible
@@ -32,10 +32,6 @@ from controller.record.live.events import Reporter
 
 BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
 """Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
-
-
-DECIDED_ELSEWHERE = {"truth", "flavors", "policy", "head_usd_per_hour", "price_max_age_s"}
-"""Settings of deciding that `controller.decide` may not name."""
 
 
 @dataclass
@@ -230,28 +226,15 @@ def decide_settings(
 ) -> DecideSettings:
     """The policy's settings: those that the controller knows by itself, and `controller.decide` of centavo.yml."""
     controller, prices = environment.settings.controller, environment.settings.prices
-    options: dict[str, Any] = dict(controller.decide)
-    known = {field.name for field in fields(DecideSettings)} - DECIDED_ELSEWHERE
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise ConfigError(
-            f"{environment.settings_file}: controller.decide has unknown keys: {', '.join(unknown)}.",
-            f"Known are {', '.join(sorted(known))}.",
-        )
-    try:
-        for name, kind in (("objective", Objective), ("batches", Batches)):
-            if name in options:
-                options[name] = kind(options[name])
-        if "switching" in options:
-            options["switching"] = SwitchingAssumptions(**options["switching"])
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{environment.settings_file}: controller.decide: {error}.", "Mend it there.") from error
+    options = controller.decide.given()
+    switching = SwitchingAssumptions(**options.pop("switching", {}))
     flavors = {name: _flavor(name, output) for name, output in declared.items()}
     return DecideSettings(
         **{
             "minimum_window": controller.minimum_window,
             "cooldown_s": controller.cooldown_s,
             **options,
+            "switching": switching,
             "policy": policy,
             "flavors": flavors,
             "head_usd_per_hour": head_usd_per_hour,

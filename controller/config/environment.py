@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from controller.config.deciding import DecideOptions
 from controller.domain import Fleet, Limits
 from controller.domain.errors import ConfigError
 from controller.domain.times import parse_time
@@ -110,7 +111,7 @@ class Timeouts(_Section):
 
 
 class ControllerSettings(_Section):
-    """The loop's rhythm and the policy's caution. `decide` holds further options of the policy by name."""
+    """The loop's rhythm and the policy's caution."""
 
     interval_s: PositiveSeconds = 60
     poll_s: PositiveSeconds = 3
@@ -120,7 +121,7 @@ class ControllerSettings(_Section):
     cooldown_s: Seconds = 0
     unavailable_s: Seconds = 900
     timeouts: Timeouts = Field(default_factory=Timeouts)
-    decide: Mapping[str, Any] = Field(default_factory=dict)
+    decide: DecideOptions = Field(default_factory=DecideOptions)
 
 
 class NodeSettings(_Section):
