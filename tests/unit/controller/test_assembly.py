@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from controller.commands.context import Context
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fact, Fleet, History, Observation, Price, Progress, TrainingState, Verdict
 from controller.edges.clock import SystemClock

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.commands.context import decide_settings
-from controller.config.environment import Environment, check_limits, load_environment
+from controller.config.checks import check_limits
+from controller.config.environment import Environment
+from controller.config.load import load_environment
 from controller.domain.errors import ConfigError
+from controller.loop.decide_settings import decide_settings
 from tests.unit.controller.harness import PRICES, SETTINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]

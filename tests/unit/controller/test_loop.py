@@ -175,14 +175,14 @@ def spoil_after_start(world: World, call: str, skip: int, error: CentavoError) -
 def test_a_price_that_rises_while_the_training_runs_moves_the_fleet_on(world: World, controller: Start) -> None:
     world.total_steps = 4000
     one = controller()
-    first = one.optimizer._decide
+    first = one.decide
 
     def decide(given: DecisionInput) -> Decision:
         if world.step > 500:
             one.prices["c5.large"] = Price("c5.large", 0.85)
         return first(given)
 
-    one.optimizer._decide = decide
+    one.decide = decide
     report = one.optimizer.run()
     assert [move["to"] for move in report["moves"]] == [{"c5.large": 3}, {"t2.medium": 3}]
     assert report["flavors"]["c5.large"]["usd_per_hour"] == 0.85
@@ -235,13 +235,13 @@ def stay_and(act: Callable[[], None]) -> Callable[..., Decision]:
 def test_a_capacity_file_changed_by_a_person_is_left_alone(world: World, controller: Start) -> None:
     one = controller()
     foreign = json.dumps({"capacity": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 2}})
-    original = one.optimizer._decide
+    original = one.decide
 
     def decide(given: DecisionInput) -> Decision:
         one.environment.capacity_file.write_text(foreign)
         return original(given)
 
-    one.optimizer._decide = decide
+    one.decide = decide
     report = one.optimizer.run()
     assert report["status"] == "finished"
     assert report["moves"] == []
@@ -352,7 +352,7 @@ def test_a_probe_is_remembered_as_one(world: World, controller: Start) -> None:
 def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, controller: Start) -> None:
     one = controller()
     one.terraform.extra_changes = []
-    original = one.optimizer._decide
+    original = one.decide
 
     def decide(given: DecisionInput) -> Decision:
         one.terraform.extra_changes = (
@@ -362,7 +362,7 @@ def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, co
         )
         return original(given)
 
-    one.optimizer._decide = decide
+    one.decide = decide
     report = one.optimizer.run()
     assert report["moves"][0]["outcome"] == "refused"
     assert "aws_s3_bucket.this would be destroyed" in report["moves"][0]["outcome_reason"]

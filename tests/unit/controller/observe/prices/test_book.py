@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.domain import Market, Price, head_price
 from controller.domain.errors import ConfigError
-from controller.observe.asked_prices import Wanted
-from controller.observe.price_book import PriceBook, open_book
+from controller.observe.prices.asked import Wanted
+from controller.observe.prices.book import PriceBook, open_book
 from tests.unit.controller.harness import SETTINGS
-from tests.unit.controller.observe.test_asked_prices import NOON, Aws
+from tests.unit.controller.observe.prices.test_asked import NOON, Aws
 
 LIST = "c5.large: 0.085\nt2.large: 0.0928\n"
 

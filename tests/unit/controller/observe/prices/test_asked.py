@@ -13,7 +13,7 @@ import pytest
 
 from controller.domain import Market, Price, head_price
 from controller.domain.errors import AwsError
-from controller.observe.asked_prices import RETRY_S, AskedPrices, PriceCache, Wanted
+from controller.observe.prices.asked import RETRY_S, AskedPrices, PriceCache, Wanted
 
 ON_DEMAND, SPOT = Market.ON_DEMAND, Market.SPOT
 BOTH = Wanted({"c5.large": ON_DEMAND, "t2.large": SPOT}, {"t2.large": "group-t2"})
