@@ -30,6 +30,14 @@ class UpCluster:
     head_usd_per_hour: float = 0.0
 
     @property
+    def made(self) -> UpCluster:
+        return self
+
+    @property
+    def costs(self) -> UpCluster:
+        return self
+
+    @property
     def outputs(self) -> Outputs:
         flavors = {
             flavor: FlavorOutput(f"group-{flavor}", "on-demand", self.max_nodes.get(flavor, 12), 2, 4 << 30)

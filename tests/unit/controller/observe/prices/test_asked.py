@@ -118,7 +118,7 @@ def test_what_cannot_be_asked_for_keeps_its_price_and_its_age_and_is_asked_for_a
     assert (prices["t2.large"].usd_per_hour, prices["t2.large"].fetched_at) == (0.035, NOON)
     assert (prices["c5.large"].usd_per_hour, prices["c5.large"].fetched_at) == (0.09, shop.now)
     (told,) = shop.told
-    assert told.startswith("the spot prices of t2.large could not be asked for, older ones stay: AWS did not tell")
+    assert told.startswith("the spot prices of t2.large could not be asked for; the older ones stay: AWS did not tell")
     calls = len(shop.aws.asked)
     shop.load(after_s=RETRY_S / 2)
     assert len(shop.aws.asked) == calls

@@ -45,7 +45,7 @@ def test_a_change_of_prices_yml_is_taken_up_and_told(tmp_path: Path) -> None:
     office.environment.prices_file.write_text("c5.large: 0.05\nt2.large: 0.0928\n")
     assert office.book.of()["c5.large"].usd_per_hour == 0.05
     assert numbers["c5.large"] == 0.05, "what was handed out follows"
-    assert office.told == ["prices have changed, $/hour: c5.large 0.0850 -> 0.0500"]
+    assert office.told == ["hourly prices have changed: c5.large $0.0850 -> $0.0500"]
 
 
 def test_a_file_that_is_spoiled_while_the_training_runs_is_told_of_once_and_changes_nothing(tmp_path: Path) -> None:
