@@ -59,7 +59,7 @@ def status(context: Context, options: argparse.Namespace) -> int:
     journal = run_or_latest(context)
     terraform = context.terraform()
     is_up = terraform.outputs() is not None
-    observation = context.cluster(journal).look() if is_up and journal.stage() is not Stage.ENDED else None
+    observation = context.cluster(journal).observer.look() if is_up and journal.stage() is not Stage.ENDED else None
     document = _status(context, journal, observation, is_up)
     if options.json:
         print(json.dumps(document, indent=2))
@@ -100,7 +100,7 @@ def _status(context: Context, journal: Journal, observation: Observation | None,
 
 def facts(context: Context, options: argparse.Namespace) -> int:
     """Every node's iteration fact, or why it is unknown."""
-    observation = context.cluster(run_or_latest(context)).look()
+    observation = context.cluster(run_or_latest(context)).observer.look()
     if options.json:
         print(json.dumps(codec.plain(observation), indent=2))
     else:

@@ -16,7 +16,8 @@ from typing import Any
 from rich.console import Console
 
 from controller.act.capacity import CapacityFile
-from controller.commands.context import Context, decide_settings, take_up_terraform_rc
+from controller.commands.context import Context
+from controller.commands.exports import export_terraform_rc
 from controller.config.environment import Environment
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Market, Price, Verdict, head_price
 from controller.domain.errors import CentavoError, GuardError, StoppedError
@@ -25,7 +26,8 @@ from controller.edges.github import open_github
 from controller.edges.terraform import Terraform
 from controller.edges.terraform_plan import Plan, flavor_of, parse_plan
 from controller.loop import decide_on
-from controller.observe.asked_prices import Wanted
+from controller.loop.decide_settings import decide_settings
+from controller.observe.prices.asked import Wanted
 from controller.record.journal.journal import Journal, Stage
 from controller.record.journal.runs import latest_run
 from controller.review.approval import PullRequestApproval, describe
@@ -218,7 +220,7 @@ def propose(context: Context, options: argparse.Namespace) -> int:
         raise ProposalError("No training runs, so nothing can be measured.", "`centavo optimize --via pull-request`")
     cluster, info = context.cluster(journal), journal.info()
     decide = context.decider(cluster, info.policy)
-    decision = decide_on(cluster.look(), journal, cluster.prices(), context.environment.limits(), decide)
+    decision = decide_on(cluster.observer.look(), journal, cluster.costs.prices(), context.environment.limits(), decide)
     proposals = open_proposals(context, options)
     if decision.verdict is not Verdict.MOVE:
         withdrawn = proposals.withdraw(reason_in_words(decision.reason))
@@ -259,7 +261,7 @@ def _complete(context: Context, journal: Journal, decision: Decision) -> Decisio
     if decision.fleets:
         return decision
     environment = context.environment
-    settings = decide_settings(environment, decision.policy, {}, context.cluster(journal).head_usd_per_hour)
+    settings = decide_settings(environment, decision.policy, {}, context.cluster(journal).costs.head_usd_per_hour)
     return with_fleet_estimates(decision, journal, context.prices(), environment.limits(), settings)
 
 
@@ -285,7 +287,7 @@ def plan_store(context: Context) -> PlanStore:
 def _ready(context: Context) -> Terraform:
     terraform = context.terraform()
     terraform.init()
-    take_up_terraform_rc(context.environment)
+    export_terraform_rc(context.environment)
     return terraform
 
 

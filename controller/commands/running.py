@@ -6,19 +6,27 @@ import argparse
 from collections.abc import Callable
 
 from controller.act.capacity import CapacityFile
-from controller.commands.context import Context, check_policy, take_up_terraform_rc
+from controller.commands.context import Context
+from controller.commands.exports import export_terraform_rc
 from controller.commands.reviewing import (
     add_apply_options,
     add_proposal_options,
     apply_reviewed,
     pull_request_approval,
 )
-from controller.commands.telling import add_telling_options, print_reports, telling, write_reports
+from controller.commands.telling import (
+    add_telling_options,
+    check_telling_options,
+    print_reports,
+    telling,
+    write_reports,
+)
 from controller.config.constraints import in_words, parse_asked
 from controller.decide import POLICIES
 from controller.domain import Fleet
 from controller.domain.errors import CentavoError
-from controller.loop import at_once, keep_speeds
+from controller.loop import at_once, keep_speeds, wait_until_up
+from controller.loop.decide_settings import check_policy
 from controller.record.journal.journal import Journal, Stage
 from controller.record.journal.runs import latest_run
 
@@ -76,18 +84,19 @@ def apply(context: Context, options: argparse.Namespace) -> int:
     cluster = context.cluster(journal)
     began = context.clock.now()
     context.bring_up(cluster, journal)
-    workers = cluster.wait_until_running(cluster.capacity.last, began)
+    settings = context.environment.settings.controller
+    workers = wait_until_up(cluster, context.clock, settings, cluster.capacity.last, began)
     cluster.note_cost()
     print(
-        f"{context.environment.name} is up: the head {cluster.head().instance_id}, and {len(workers)} workers "
-        f"({cluster.capacity.last})."
+        f"{context.environment.name} is up: the head {cluster.instances.head().instance_id}, and "
+        f"{len(workers)} workers ({cluster.capacity.last})."
     )
     return 0
 
 
 def configure(context: Context, options: argparse.Namespace) -> int:
     """Prepares head and workers."""
-    outcome = context.cluster(context.journal()).configure_all()
+    outcome = context.cluster(context.journal()).nodes.configure_all()
     print(f"The nodes are prepared (changed={outcome.changed}).")
     return 0
 
@@ -96,9 +105,9 @@ def train(context: Context, options: argparse.Namespace) -> int:
     """Prepares the nodes and starts the training on all of them."""
     journal = context.journal()
     cluster = context.cluster(journal)
-    cluster.configure_all()
+    cluster.nodes.configure_all()
     cluster.set_hosts([i for i in cluster.workers() if i.is_running])
-    cluster.start_training()
+    cluster.nodes.start_training()
     journal.set_stage(Stage.TRAINING)
     print(f"The training of run {journal.info().run} runs. `centavo facts` shows it, `centavo optimize` steers it.")
     return 0
@@ -108,6 +117,8 @@ def optimize(context: Context, options: argparse.Namespace) -> int:
     """The main job, from the beginning or from where the last one stopped."""
     policy = options.policy or context.environment.settings.controller.policy
     check_policy(policy)
+    context.set_interval(options.interval)
+    check_telling_options(options)
     journal = context.journal(policy, parse_asked(options.deadline, options.budget))
     info = journal.info()
     promised = "".join(f", {promise}" for promise in in_words(info.promises))
@@ -115,7 +126,7 @@ def optimize(context: Context, options: argparse.Namespace) -> int:
     approval = pull_request_approval(context, journal, options) if options.via == "pull-request" else None
     try:
         with telling(context, journal, options):
-            context.optimizer(journal, options.interval, approval or at_once).run()
+            context.optimizer(journal, approval or at_once).run()
     finally:
         if journal.stage() is Stage.ENDED:
             if approval is not None:
@@ -128,7 +139,7 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
     """Removes everything, and ends the run that was under way."""
     terraform = context.terraform()
     terraform.init()
-    take_up_terraform_rc(context.environment)
+    export_terraform_rc(context.environment)
     journal = latest_run(context.environment.runs_directory)
     if journal is not None:
         _lift_protection(context, journal)

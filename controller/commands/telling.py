@@ -38,6 +38,12 @@ def add_telling_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_telling_options(options: argparse.Namespace) -> None:
+    """Raises ConfigError when the metrics can't have the address that the options name."""
+    if options.metrics:
+        parse_address(options.metrics)
+
+
 @contextmanager
 def telling(context: Context, journal: Journal, options: argparse.Namespace) -> Iterator[None]:
     """While inside, the context's reporter is what the options ask for: a live view on a terminal, or lines; always a

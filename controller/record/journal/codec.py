@@ -51,7 +51,7 @@ def facts_from_json(text: str) -> tuple[Fact, ...]:
 
 def unknown_from_json(text: str) -> tuple[UnknownNode, ...]:
     """Unknown nodes written by `to_json`."""
-    return tuple(UnknownNode(**raw) for raw in json.loads(text))
+    return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in json.loads(text))
 
 
 def decision_from_json(text: str) -> Decision:

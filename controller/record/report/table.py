@@ -11,6 +11,7 @@ from rich.text import Text
 
 from controller.domain import Fleet, Observation
 from controller.domain.times import parse_time
+from controller.words.reasons import reason_in_words
 
 
 def print_summary(report: Mapping[str, Any], console: Console | None = None) -> None:
@@ -136,7 +137,7 @@ def facts_table(observation: Observation) -> RenderableType:
             reasons.append(f"{fact.instance_id}: {fact.reason}")
     for node in observation.unknown:
         table.add_row(node.instance_id, node.flavor, "unknown", *["-"] * 6)
-        reasons.append(f"{node.instance_id}: {node.reason}")
+        reasons.append(f"{node.instance_id}: {reason_in_words(node.reason)}")
     return Group(table, *(Text(reason) for reason in reasons))
 
 

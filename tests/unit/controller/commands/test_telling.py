@@ -16,7 +16,8 @@ from controller.cli import parser
 from controller.commands import telling as commands
 from controller.commands.context import Context
 from controller.commands.telling import telling
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.domain import Fleet, Move, MovePhase, Verdict
 from controller.domain.errors import ConfigError
 from controller.domain.reasons import Said

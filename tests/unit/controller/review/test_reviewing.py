@@ -14,12 +14,13 @@ import pytest
 from controller.cli import parser
 from controller.commands.context import Context
 from controller.commands.reviewing import ReviewError, admit, apply_reviewed, review
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.domain import Market, Price
 from controller.domain.errors import GuardError, TerraformError
 from controller.edges.clock import SystemClock
-from controller.observe.asked_prices import Wanted
-from controller.observe.price_book import PriceBook
+from controller.observe.prices.asked import Wanted
+from controller.observe.prices.book import PriceBook
 from controller.record.live.events import PlainReporter
 from controller.review.sealed_plan import SealError
 from tests.unit.controller.harness import SETTINGS

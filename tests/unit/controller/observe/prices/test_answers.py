@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from controller.domain import Price
-from controller.observe.price_sources import overridden, parse_on_demand, parse_spot
+from controller.observe.prices.answers import overridden, parse_on_demand, parse_spot
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 

@@ -1,4 +1,4 @@
-"""Prices from AWS: the answers of the price list and of the spot price history, parsed. Pure: `edges.prices` asks.
+"""AWS's answers about prices, parsed. `edges.prices` asks for them.
 
 The shapes are those of boto3's `pricing.get_products` and `ec2.describe_spot_price_history`.
 """
@@ -16,14 +16,15 @@ from controller.domain import Price
 
 ON_DEMAND_SOURCE, SPOT_SOURCE, OVERRIDE_SOURCE = "AWS pricing API", "AWS spot price history", "override"
 DEFAULT_INTERRUPTIONS_PER_HOUR = 0.01
-"""Of a spot node of which nothing is known: AWS's advisor says under 5% a month for most, over 20% for the worst."""
+"""Expected of a spot node of which nothing is known. AWS's Spot Instance Advisor tells of less than 5% a month for most
+instance types, and of more than 20% for the worst."""
 
 
 def parse_on_demand(price_list: Iterable[str], fetched_at: float) -> dict[str, Price]:
-    """Hourly on-demand prices from the `PriceList` of get_products, whose entries are JSON texts.
+    """Returns the hourly on-demand prices in the `PriceList` of get_products, whose entries are JSON texts.
 
-    Entries that are torn or have no price above zero are left out: a missing price excludes a flavor, a made-up one
-    does worse. Of several the lowest counts.
+    Entries that are torn or have no price above zero are left out: a missing price only excludes a flavor, a made-up
+    price misleads. Of several prices of a flavor the lowest counts.
     """
     prices: dict[str, Price] = {}
     for entry in price_list:
@@ -37,7 +38,7 @@ def parse_on_demand(price_list: Iterable[str], fetched_at: float) -> dict[str, P
 
 
 def _on_demand_entry(entry: str) -> tuple[str, float] | None:
-    """Instance type and dollars per hour of one entry; None where it has none."""
+    """Returns the instance type and the dollars an hour of one entry; None where it has none."""
     try:
         product = json.loads(entry)
         flavor = product["product"]["attributes"]["instanceType"]
@@ -55,7 +56,7 @@ def parse_spot(
     fetched_at: float,
     interruptions_per_hour: Mapping[str, float] | None = None,
 ) -> dict[str, Price]:
-    """Spot prices from the `SpotPriceHistory` entries of describe_spot_price_history.
+    """Returns the spot prices in the `SpotPriceHistory` entries of describe_spot_price_history.
 
     The latest price of each zone counts, and of the zones the lowest: an Auto Scaling group of several zones gets it.
     """
@@ -78,7 +79,7 @@ def parse_spot(
 
 
 def overridden(prices: Mapping[str, Price], negotiated: Mapping[str, float], at: float) -> dict[str, Price]:
-    """The prices with those that were negotiated in their place; flavors that only the override has are added."""
+    """Returns the prices with the negotiated ones in their places. Flavors without another price are added."""
     result = dict(prices)
     for flavor, usd_per_hour in negotiated.items():
         base = result.get(flavor, Price(flavor, usd_per_hour))

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.domain import Market, Price, head_price
 from controller.domain.errors import ConfigError
-from controller.observe.asked_prices import Wanted
-from controller.observe.price_book import PriceBook, open_book
+from controller.observe.prices.asked import Wanted
+from controller.observe.prices.book import PriceBook, open_book
 from tests.unit.controller.harness import SETTINGS
-from tests.unit.controller.observe.test_asked_prices import NOON, Aws
+from tests.unit.controller.observe.prices.test_asked import NOON, Aws
 
 LIST = "c5.large: 0.085\nt2.large: 0.0928\n"
 
@@ -44,7 +45,7 @@ def test_a_change_of_prices_yml_is_taken_up_and_told(tmp_path: Path) -> None:
     office.environment.prices_file.write_text("c5.large: 0.05\nt2.large: 0.0928\n")
     assert office.book.of()["c5.large"].usd_per_hour == 0.05
     assert numbers["c5.large"] == 0.05, "what was handed out follows"
-    assert office.told == ["prices have changed, $/hour: c5.large 0.0850 -> 0.0500"]
+    assert office.told == ["hourly prices have changed: c5.large $0.0850 -> $0.0500"]
 
 
 def test_a_file_that_is_spoiled_while_the_training_runs_is_told_of_once_and_changes_nothing(tmp_path: Path) -> None:

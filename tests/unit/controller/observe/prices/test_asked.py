@@ -13,7 +13,7 @@ import pytest
 
 from controller.domain import Market, Price, head_price
 from controller.domain.errors import AwsError
-from controller.observe.asked_prices import RETRY_S, AskedPrices, PriceCache, Wanted
+from controller.observe.prices.asked import RETRY_S, AskedPrices, PriceCache, Wanted
 
 ON_DEMAND, SPOT = Market.ON_DEMAND, Market.SPOT
 BOTH = Wanted({"c5.large": ON_DEMAND, "t2.large": SPOT}, {"t2.large": "group-t2"})
@@ -118,7 +118,7 @@ def test_what_cannot_be_asked_for_keeps_its_price_and_its_age_and_is_asked_for_a
     assert (prices["t2.large"].usd_per_hour, prices["t2.large"].fetched_at) == (0.035, NOON)
     assert (prices["c5.large"].usd_per_hour, prices["c5.large"].fetched_at) == (0.09, shop.now)
     (told,) = shop.told
-    assert told.startswith("the spot prices of t2.large could not be asked for, older ones stay: AWS did not tell")
+    assert told.startswith("the spot prices of t2.large could not be asked for; the older ones stay: AWS did not tell")
     calls = len(shop.aws.asked)
     shop.load(after_s=RETRY_S / 2)
     assert len(shop.aws.asked) == calls

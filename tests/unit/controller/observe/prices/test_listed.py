@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.domain.errors import ConfigError
-from controller.observe.prices import read_prices, require_prices
+from controller.observe.prices.listed import read_prices, require_prices
 from tests.unit.controller.harness import SETTINGS
 
 

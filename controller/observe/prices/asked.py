@@ -1,9 +1,8 @@
-"""AWS's prices, asked for as they age, and cached in a file with the time at which each was fetched."""
+"""AWS's prices: asked for again when they have aged, and cached in a file with the time of each fetch."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any, Protocol
 
 from controller.domain import Market, Price, on_demand_name
 from controller.domain.errors import AwsError
-from controller.observe.price_sources import SPOT_SOURCE, parse_on_demand, parse_spot
+from controller.edges.files import write_whole
+from controller.observe.prices.answers import SPOT_SOURCE, parse_on_demand, parse_spot
 
 RETRY_S = 60.0
-"""What could not be asked for is asked for again after this time."""
+"""After this time AWS is asked again for a price that it did not tell."""
 
 Key = tuple[str, Market]
 """An instance type, and how it is bought."""
@@ -25,21 +25,21 @@ class Wanted:
     """Which prices are needed."""
 
     markets: Mapping[str, Market | None] = field(default_factory=dict)
-    """How each flavor is bought; None where that is not known yet."""
+    """By flavor how it is bought; None where that is not known yet."""
     groups: Mapping[str, str] = field(default_factory=dict)
-    """The Auto Scaling groups of the flavors, in whose zones spot prices count."""
+    """By flavor its Auto Scaling group. Spot prices count in the group's zones only."""
     heads: frozenset[str] = frozenset()
-    """Instance types that are bought on demand, whatever the flavors are."""
+    """The instance types of heads, which are always bought on demand."""
 
 
 class PriceApi(Protocol):
-    """Who is asked (`edges.prices.AwsPrices`). Raises AwsError."""
+    """The part of `edges.prices.AwsPrices` that is used here. Raises AwsError."""
 
     def on_demand(self, flavors: Iterable[str]) -> list[str]:
-        """Entries of the price list, each a JSON text."""
+        """Returns entries of the price list, each a JSON text."""
 
     def spot(self, groups: Mapping[str, str | None]) -> list[dict[str, Any]]:
-        """Entries of the spot price history, of each flavor in the zones of its Auto Scaling group."""
+        """Returns entries of the spot price history, of each flavor in the zones of its Auto Scaling group."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class PriceCache:
     path: Path
 
     def read(self) -> dict[Key, Price]:
-        """What is cached; nothing where the file is missing or torn, which only costs another fetch."""
+        """Returns what is cached; nothing where the file is missing or torn, which only costs another fetch."""
         try:
             prices = [Price(**values) for values in json.loads(self.path.read_text(encoding="utf-8"))]
             return {(price.flavor, _market(price)): price for price in prices}
@@ -57,18 +57,17 @@ class PriceCache:
             return {}
 
     def write(self, prices: Mapping[Key, Price]) -> None:
-        """Replaces the file at once, so that a reader never sees half of it. Raises OSError."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        """Replaces the prices in the file. Raises OSError."""
         ordered = [asdict(prices[key]) for key in sorted(prices)]
-        beside.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
-        beside.replace(self.path)
+        write_whole(self.path, json.dumps(ordered, indent=1) + "\n")
 
 
 @dataclass
 class AskedPrices:
-    """AWS's prices, from the cache while they are fresh. What can't be asked for keeps its old price and age, so that
-    deciding can call it stale."""
+    """AWS's prices, from the cache while they are fresh.
+
+    A price that AWS does not tell keeps its old value and its age, so that the policy can take it for stale.
+    """
 
     api: PriceApi
     cache: PriceCache
@@ -77,11 +76,11 @@ class AskedPrices:
     """Of spot nodes, by flavor."""
     now: Callable[[], float]
     tell: Callable[[str], None]
-    """Told of what could not be asked for."""
+    """Tells people which prices AWS did not tell."""
     _tried: dict[Key, float] = field(default_factory=dict)
 
     def load(self, wanted: Wanted) -> dict[str, Price]:
-        """One price for each flavor that is wanted or cached, those wanted as fresh as can be had."""
+        """Returns one price of each flavor that is wanted or cached, those wanted as fresh as can be had."""
         known = self.cache.read()
         due = [key for key in _keys(wanted, known) if self._is_due(key, known.get(key))]
         self._tried |= dict.fromkeys(due, self.now())
@@ -113,12 +112,15 @@ class AskedPrices:
         try:
             return {(flavor, market): price for flavor, price in ask().items()} if names else {}
         except AwsError as error:
-            self.tell(f"the {market.value} prices of {names} could not be asked for, older ones stay: {error.what}")
+            self.tell(f"the {market.value} prices of {names} could not be asked for; the older ones stay: {error.what}")
             return {}
 
 
 def select(known: Mapping[Key, Price], wanted: Wanted) -> dict[str, Price]:
-    """One price for each flavor, as it is bought; a head whose type is also a flavor on spot has a price of its own."""
+    """Returns one price of each flavor, as it is bought.
+
+    A head whose type is also a flavor on spot has a second price, of its own.
+    """
     prices: dict[str, Price] = {}
     for flavor in sorted({flavor for flavor, _ in known}):
         market = wanted.markets.get(flavor) or _last_market(flavor, known)
@@ -130,13 +132,13 @@ def select(known: Mapping[Key, Price], wanted: Wanted) -> dict[str, Price]:
 
 
 def _keys(wanted: Wanted, known: Mapping[Key, Price]) -> list[Key]:
-    """The prices that are to be fresh."""
+    """Returns the keys of the prices that are to be fresh."""
     keys = {(flavor, market or _last_market(flavor, known)) for flavor, market in wanted.markets.items()}
     return sorted(keys | {(head, Market.ON_DEMAND) for head in wanted.heads})
 
 
 def _last_market(flavor: str, known: Mapping[Key, Price]) -> Market:
-    """How a flavor was bought when its price was last fetched; on demand where it never was."""
+    """Returns how a flavor was bought when its price was last fetched; on demand where it never was."""
     fetched = [(known[flavor, market].fetched_at or 0.0, market) for market in Market if (flavor, market) in known]
     return max(fetched)[1] if fetched else Market.ON_DEMAND
 
