@@ -278,12 +278,12 @@ def test_the_body_leads_with_the_saving_and_holds_the_evidence() -> None:
     proposal = proposal_of("local", PROPOSAL.run, DECISION)
     body = proposal.body
     assert proposal.title == "Move local to 6 x c5.large"
-    assert "**Expected saving on the remaining work: 0.0500 $**" in body
-    assert "| **Dollars per million tokens, head included** | 0.00860 $ | 0.00790 $ | −0.000700 $ (−8.1%) |" in body
+    assert "**Expected saving on the remaining work: $0.0500**" in body
+    assert "| **Dollars per million tokens, head included** | $0.00860 | $0.00790 | −$0.000700 (−8.1%) |" in body
     assert "| **Time to finish** | 2 h 00 min | 1 h 00 min | −1 h 00 min (−50.0%) |" in body
     assert 'x-axis ["now", "proposed"]' in body and "bar [0.008600, 0.007900]" in body
-    assert "| `c5.large` | 0.0850 $ | 9,000 (8,800 to 9,200) | 214 | 0.00260 $ |  |" in body
-    assert "| `c5.xlarge` | 0.1700 $ | not measured yet | – | not measured yet |  |" in body
+    assert "| `c5.large` | $0.0850 | 9,000 (8,800 to 9,200) | 214 | $0.00260 |  |" in body
+    assert "| `c5.xlarge` | $0.1700 | not measured yet | – | not measured yet |  |" in body
     assert body == proposal_of("local", PROPOSAL.run, DECISION).body
 
 
