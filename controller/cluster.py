@@ -31,7 +31,7 @@ from controller.edges.terraform import Outputs, Plan
 from controller.observe.facts import LocalFacts, read_facts
 from controller.observe.prices import no_price, require_prices
 from controller.observe.progress import TrainingEnd, read_end
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
 
 PLAN_FILE = "capacity.tfplan"
 

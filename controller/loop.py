@@ -44,9 +44,9 @@ from controller.domain.times import iso
 from controller.edges.clock import Clock
 from controller.observe.changes import membership_changes
 from controller.observe.progress import read_progress
-from controller.record.journal import speeds
-from controller.record.journal.journal import Journal, Stage
-from controller.record.live.events import Reporter
+from controller.record import known_speeds as speeds
+from controller.record.journal import Journal, Stage
+from controller.record.live.reporter import Reporter
 from controller.record.report.report import write_report
 
 Approval = Callable[[Decision], "Fleet | None"]

@@ -26,9 +26,9 @@ from controller.observe.asked_prices import Wanted
 from controller.observe.price_book import NOTHING_WANTED, open_book
 from controller.observe.prices import require_prices
 from controller.observe.progress import read_progress
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
-from controller.record.live.events import Reporter
+from controller.record.live.reporter import Reporter
 
 BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
 """Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""

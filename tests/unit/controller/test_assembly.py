@@ -15,7 +15,7 @@ from controller.decide import DecisionInput
 from controller.domain import Decision, Fact, Fleet, History, Observation, Price, Progress, TrainingState, Verdict
 from controller.edges.clock import SystemClock
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
-from controller.record.live.events import PlainReporter
+from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.harness import PRICES, SETTINGS, SPEEDS
 
 NOW = 1_800_000_000.0

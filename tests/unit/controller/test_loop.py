@@ -22,7 +22,7 @@ from controller.domain.errors import (
     TrainingFailedError,
 )
 from controller.domain.reasons import Said
-from controller.record.journal.journal import Stage
+from controller.record.journal import Stage
 from controller.words.reasons import reason_in_words
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World

@@ -16,9 +16,9 @@ from markdown_it import MarkdownIt
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
 from controller.edges.terraform_plan import parse_plan, read_plan
-from controller.review.guard import Danger
+from controller.review.dangers import Danger
 from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render, sides
-from controller.review.summary import Evidence, Quantity, Summary, summarize
+from controller.review.plan_summary import Evidence, PlanSummary, Quantity, summarize
 from controller.words import numbers as words
 from tests.support.prices import LIST_PRICES
 
@@ -45,7 +45,7 @@ MEASURED = Evidence(
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def summary(name: str, evidence: Evidence = MEASURED, **options: Any) -> Summary:
+def summary(name: str, evidence: Evidence = MEASURED, **options: Any) -> PlanSummary:
     plan = read_plan((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
     return summarize("local", plan, PRICES, evidence, **options)
 
