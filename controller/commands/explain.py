@@ -18,6 +18,7 @@ from controller.domain import Decision, Limits, Verdict
 from controller.domain.errors import JournalError
 from controller.domain.times import iso
 from controller.record.journal import Journal, codec
+from controller.record.journal.reasons import described_reason
 from controller.words.constraints import constraints_in_words
 from controller.words.reasons import reason_in_words
 
@@ -91,8 +92,9 @@ def _print_all(journal: Journal, as_json: bool) -> None:
 
 
 def _plain(numbered: Numbered) -> dict[str, Any]:
+    """Returns a decision as `decision.schema.json` describes it."""
     number, decision = numbered
-    return {"number": number, **codec.plain(decision)}
+    return {"number": number, **codec.plain(decision), **described_reason(decision.reason)}
 
 
 def _kind(numbered: Numbered) -> tuple[Verdict, str, str]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from controller.record.journal import Journal
-from controller.record.report.html.two_runs import write_comparison
 from controller.record.report.html.page import write_page
+from controller.record.report.html.two_runs import write_comparison
 from controller.record.report.report import make_report, write_report
 from tests.browser.chromium import Browser, Page, browser, installed
 from tests.unit.controller.record import synthetic
