@@ -6,10 +6,10 @@ import json
 import math
 import re
 import urllib.request
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from prometheus_client import generate_latest
@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from controller.domain import Fleet, Move, MovePhase, Observation, Verdict
 from controller.domain.errors import ConfigError
-from controller.domain.reasons import Said
+from controller.domain.reasons import Reason, Said
 from controller.record.export.metrics import LOOPBACK, MetricsReporter, parse_address, serve
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
@@ -73,6 +73,29 @@ def test_a_flavor_that_has_gone_is_shown_no_more(run: SyntheticRun, metrics: Met
     metrics.observed(run.observe(), None, 0.0)
     metrics.observed(Observation(run.now, Fleet({"c5.large": 2})), None, 0.0)
     assert [label for name, label in samples(metrics) if name == "centavo_fleet_nodes"] == ["c5.large"]
+
+
+@dataclass(frozen=True)
+class Unregistered(Reason):
+    """A reason of another version."""
+
+    code: ClassVar[str] = "unregistered"
+
+
+def test_decisions_and_outcomes_are_counted_by_the_code_of_their_reason(
+    run: SyntheticRun, metrics: MetricsReporter
+) -> None:
+    decision = run.decision(run.observe(), Verdict.STAY, run.fleet, "the cheapest there is")
+    for reason in (Said("the cheapest there is"), Said("still the cheapest"), Unregistered()):
+        metrics.decided(replace(decision, reason=reason))
+    move = Move(1, run.now, run.initial, Fleet({"c5.large": 6}), Said("cheaper"), MovePhase.DONE)
+    metrics.moved(run.now, move, "done")
+    metrics.moved(run.now, replace(move, phase=MovePhase.ROLLED_BACK, outcome_reason=Said("no capacity")), "undone")
+    text = generate_latest(metrics.registry).decode()
+    assert 'centavo_decision_reasons_total{reason="said"} 2.0\n' in text
+    assert 'centavo_decision_reasons_total{reason="other"} 1.0\n' in text, "the set of labels is bounded"
+    assert 'centavo_move_outcomes_total{outcome="done",reason="none"} 1.0\n' in text
+    assert 'centavo_move_outcomes_total{outcome="rolled_back",reason="said"} 1.0\n' in text
 
 
 def test_a_move_is_in_one_phase_and_counted_when_it_ends(run: SyntheticRun, metrics: MetricsReporter) -> None:

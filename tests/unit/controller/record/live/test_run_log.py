@@ -47,6 +47,8 @@ def test_machines_read_the_same_as_json() -> None:
     assert lines[0] | {"verdict": "move", "target": {"c5.large": 3}, "saving_usd": 0.01} == lines[0]
     assert lines[1]["at"] == "2027-01-15T08:00:01.000Z"
     assert lines[1]["phase"] == "growing"
+    assert (lines[0]["reason_code"], lines[0]["reason_facts"]) == ("said", {"text": "34 % cheaper"})
+    assert (lines[1]["reason_code"], lines[1]["outcome_code"]) == ("said", None)
 
 
 def test_several_reporters_are_all_told() -> None:
