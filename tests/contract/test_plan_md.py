@@ -12,7 +12,7 @@ import pytest
 
 from controller.edges.terraform_plan import Action, Plan, parse_plan
 from controller.review.markdown import render
-from controller.review.summary import Evidence, summarize
+from controller.review.plan_summary import Evidence, summarize
 
 pytestmark = [
     pytest.mark.slow,
