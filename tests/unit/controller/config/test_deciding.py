@@ -11,7 +11,8 @@ import pytest
 
 from controller.commands.context import decide_settings
 from controller.config.deciding import DecideOptions, SwitchingOptions
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import Batches, DecideSettings, Objective, SwitchingAssumptions
 from controller.domain.errors import ConfigError
 from tests.unit.controller.harness import SETTINGS
