@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from controller.decide.explain import render_explanation
 from controller.domain import Decision, FlavorEstimate, FleetEstimate
-from controller.review.markdown import GITHUB_LIMIT, MARGIN, characters, cut, sides, template
-from controller.review.plan_summary import Quantity
+from controller.review.markdown_text import GITHUB_LIMIT, MARGIN, characters, cut
+from controller.review.plan_summary import Quantity, sides
 from controller.review.proposals import Proposal
+from controller.review.templates import template
 from controller.words import numbers as words
 from controller.words.reasons import reason_in_words
 

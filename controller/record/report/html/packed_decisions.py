@@ -67,11 +67,17 @@ def _row(decision: Mapping[str, Any], started_at: float, words: _Words) -> list[
         rounded(decision["switching_usd"]),
         int(decision["is_probe"]),
         [
-            [words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(f["note"])]
+            [words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(_note(f))]
             for f in decision["flavors"]
         ],
         [[words(str(Fleet(f["fleet"]))), *(rounded(f[name]) for name in FLEET_COLUMNS)] for f in decision["fleets"]],
     ]
+
+
+def _note(flavor: Mapping[str, Any]) -> str | None:
+    """Returns what is to be said of a flavor. Older journals have one text, `note`, in place of `notes`."""
+    notes = [flavor["note"]] if flavor.get("note") else flavor.get("notes", ())
+    return "; ".join(reason_in_words(reason_from_plain(note)) for note in notes) or None
 
 
 def rounded(value: float | None) -> float | None:
