@@ -228,7 +228,8 @@ def made_by_an_older_centavo(journal: Journal) -> Journal:
     """The journal with reasons as plain text, as they were kept before reasons had codes."""
     decision = {
         "at": NOW, "policy": "p", "verdict": "refuse", "current": {"c5.large": 2}, "target": {"c5.large": 2},
-        "reason": "no capacity", "flavors": [], "fleets": [], "saving_usd": None, "switching_usd": None, "is_probe": False,
+        "reason": "no capacity", "flavors": [], "fleets": [],
+        "saving_usd": None, "switching_usd": None, "is_probe": False,
     }  # fmt: skip
     journal.close()
     with sqlite3.connect(journal.directory / FILE_NAME) as database:
