@@ -10,6 +10,7 @@ from controller.commands.judged_plan import refuse_dangers, summarize_plan
 from controller.commands.reviewed_plans import capacity_sha256, plan_store, ready_terraform, state_id
 from controller.domain import SECONDS_PER_HOUR
 from controller.edges.terraform_plan import parse_plan
+from controller.loop import wait_until_up
 from controller.review.dangers import Danger
 from controller.review.reviewed_plan import MAX_AGE_S, check_seal
 
@@ -36,11 +37,12 @@ def apply(context: Context, options: argparse.Namespace) -> int:
     cluster = context.cluster(journal)
     began = context.clock.now()
     context.bring_up(cluster, journal)
-    workers = cluster.wait_until_running(cluster.capacity.last, began)
+    settings = context.environment.settings.controller
+    workers = wait_until_up(cluster, context.clock, settings, cluster.capacity.last, began)
     cluster.note_cost()
     print(
-        f"{context.environment.name} is up: the head {cluster.head().instance_id}, and {len(workers)} workers "
-        f"({cluster.capacity.last})."
+        f"{context.environment.name} is up: the head {cluster.instances.head().instance_id}, and "
+        f"{len(workers)} workers ({cluster.capacity.last})."
     )
     return 0
 

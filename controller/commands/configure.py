@@ -10,7 +10,7 @@ from controller.commands.context import Context
 
 def configure(context: Context, options: argparse.Namespace) -> int:
     """Prepares the head and the workers."""
-    outcome = context.cluster(context.journal()).configure_all()
+    outcome = context.cluster(context.journal()).nodes.configure_all()
     print(f"The nodes are prepared (changed={outcome.changed}).")
     return 0
 

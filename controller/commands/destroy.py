@@ -6,7 +6,8 @@ import argparse
 
 from controller.act.capacity import CapacityFile
 from controller.commands.command import Command
-from controller.commands.context import Context, take_up_terraform_rc
+from controller.commands.context import Context
+from controller.commands.exports import export_terraform_rc
 from controller.commands.run_report import write_reports
 from controller.domain import Fleet
 from controller.domain.errors import CentavoError
@@ -19,7 +20,7 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
     """Removes everything that Terraform made, and ends the run that was under way."""
     terraform = context.terraform()
     terraform.init()
-    take_up_terraform_rc(context.environment)
+    export_terraform_rc(context.environment)
     journal = latest_run(context.environment.runs_directory)
     if journal is not None:
         _lift_protection(context, journal)

@@ -13,12 +13,12 @@ from rich.table import Table
 from controller.commands.chosen_run import run_or_latest
 from controller.commands.command import Command
 from controller.commands.context import Context
-from controller.decide.explain import render_explanation
 from controller.domain import Decision, Limits, Verdict
 from controller.domain.errors import JournalError
 from controller.domain.times import iso
 from controller.record.journal import Journal, codec
 from controller.record.journal.reasons import described_reason
+from controller.record.report.explanation import render_explanation
 from controller.words.constraints import constraints_in_words
 from controller.words.reasons import reason_in_words
 

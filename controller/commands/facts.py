@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def facts(context: Context, options: argparse.Namespace) -> int:
     """Prints every node's iteration fact, or why it is unknown."""
-    observation = context.cluster(run_or_latest(context)).look()
+    observation = context.cluster(run_or_latest(context)).observer.look()
     if options.json:
         print(json.dumps(codec.plain(observation), indent=2))
     else:

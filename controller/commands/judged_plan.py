@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.commands.context import Context, decide_settings
+from controller.commands.context import Context
 from controller.config.environment import Environment
 from controller.domain import Fleet, Market, Price, head_price
 from controller.domain.errors import GuardError
 from controller.edges.terraform_plan import Plan, flavor_of, parse_plan
-from controller.observe.asked_prices import Wanted
+from controller.loop.decide_settings import decide_settings
+from controller.observe.prices.asked import Wanted
 from controller.review.dangers import Danger
 from controller.review.evidence import read_evidence
 from controller.review.plan_summary import Evidence, PlanSummary, summarize

@@ -6,13 +6,14 @@ import argparse
 from functools import partial
 
 from controller.commands.command import Command
-from controller.commands.context import Context, check_policy
+from controller.commands.context import Context
 from controller.commands.proposing import add_proposal_options, open_proposals, with_estimates
-from controller.commands.reporting import add_reporting_options, reporting
+from controller.commands.reporting import add_reporting_options, check_reporting_options, reporting
 from controller.commands.run_report import print_reports
 from controller.config.constraints import parse_asked
 from controller.decide import POLICIES
 from controller.loop import at_once
+from controller.loop.decide_settings import check_policy
 from controller.record.journal import Journal, Stage
 from controller.review.approval import PullRequestApproval
 from controller.words.constraints import constraints_in_words
@@ -48,12 +49,14 @@ def optimize(context: Context, options: argparse.Namespace) -> int:
     """Runs the main job, from the beginning or from where the last controller stopped."""
     policy = options.policy or context.environment.settings.controller.policy
     check_policy(policy)
+    context.set_interval(options.interval)
+    check_reporting_options(options)
     journal = context.journal(policy, parse_asked(options.deadline, options.budget))
     _print_head(journal, policy)
     approval = pull_request_approval(context, journal, options) if options.via == "pull-request" else None
     try:
         with reporting(context, journal, options):
-            context.optimizer(journal, options.interval, approval or at_once).run()
+            context.optimizer(journal, approval or at_once).run()
     finally:
         if journal.stage() is Stage.ENDED:
             if approval is not None:

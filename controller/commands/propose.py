@@ -49,7 +49,7 @@ def _running(context: Context) -> Journal:
 def _decision(context: Context, journal: Journal) -> Decision:
     cluster = context.cluster(journal)
     decide = context.decider(cluster, journal.info().policy)
-    return decide_on(cluster.look(), journal, cluster.prices(), context.environment.limits(), decide)
+    return decide_on(cluster.observer.look(), journal, cluster.costs.prices(), context.environment.limits(), decide)
 
 
 def _withdraw(proposals: Proposals, reason: str) -> None:

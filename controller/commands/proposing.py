@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 
-from controller.commands.context import Context, decide_settings
+from controller.commands.context import Context
 from controller.domain import Decision
 from controller.edges.git import Git
 from controller.edges.github import open_github
+from controller.loop.decide_settings import decide_settings
 from controller.record.journal import Journal
 from controller.review.evidence import with_fleet_estimates
 from controller.review.proposals import Proposals
@@ -33,5 +34,5 @@ def with_estimates(context: Context, journal: Journal, decision: Decision) -> De
     if decision.fleets:
         return decision
     environment = context.environment
-    settings = decide_settings(environment, decision.policy, {}, context.cluster(journal).head_usd_per_hour)
+    settings = decide_settings(environment, decision.policy, {}, context.cluster(journal).costs.head_usd_per_hour)
     return with_fleet_estimates(decision, journal, context.prices(), environment.limits(), settings)

@@ -34,6 +34,12 @@ def add_reporting_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_reporting_options(options: argparse.Namespace) -> None:
+    """Raises ConfigError when the metrics can't have the address that the options name."""
+    if options.metrics:
+        parse_address(options.metrics)
+
+
 @contextmanager
 def reporting(context: Context, journal: Journal, options: argparse.Namespace) -> Iterator[None]:
     """Makes the context's reporter what the options ask for, until the job ends.

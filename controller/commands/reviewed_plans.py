@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from controller.commands.context import Context, take_up_terraform_rc
+from controller.commands.context import Context
+from controller.commands.exports import export_terraform_rc
 from controller.edges.terraform import Terraform
 from controller.review.reviewed_plan import PlanStore, StateId, file_sha256
 
@@ -16,7 +17,7 @@ def ready_terraform(context: Context) -> Terraform:
     """Returns Terraform, initialised."""
     terraform = context.terraform()
     terraform.init()
-    take_up_terraform_rc(context.environment)
+    export_terraform_rc(context.environment)
     return terraform
 
 

@@ -29,7 +29,7 @@ def status(context: Context, options: argparse.Namespace) -> int:
     """Prints the fleet, the training and the costs."""
     journal = run_or_latest(context)
     is_up = context.terraform().outputs() is not None
-    observation = context.cluster(journal).look() if is_up and journal.stage() is not Stage.ENDED else None
+    observation = context.cluster(journal).observer.look() if is_up and journal.stage() is not Stage.ENDED else None
     document = _run(context, journal, is_up)
     if observation is not None:
         document |= _seen(context, journal, observation, document["spent_usd"])

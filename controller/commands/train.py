@@ -13,9 +13,9 @@ def train(context: Context, options: argparse.Namespace) -> int:
     """Prepares the nodes and starts the training on all of them."""
     journal = context.journal()
     cluster = context.cluster(journal)
-    cluster.configure_all()
+    cluster.nodes.configure_all()
     cluster.set_hosts([i for i in cluster.workers() if i.is_running])
-    cluster.start_training()
+    cluster.nodes.start_training()
     journal.set_stage(Stage.TRAINING)
     print(f"The training of run {journal.info().run} runs. `centavo facts` shows it, `centavo optimize` steers it.")
     return 0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from controller.domain import FlavorEstimate
+from controller.edges.files import write_whole
 
 SECTIONS = ("model", "vocabulary", "batch")
 """The sections of the training's configuration that say what a step computes."""
@@ -37,10 +37,17 @@ class KnownSpeed:
     measured_at: float
 
 
-def circumstances(training: Any, image_id: str) -> str:
-    """Returns a name for a training's circumstances, from its parsed configuration and the image of its nodes."""
+def circumstances(training: Any, image_id: str, files: Sequence[bytes] = ()) -> str:
+    """Returns a name for the circumstances of a training.
+
+    Args:
+        training: Its parsed configuration.
+        image_id: The image of its nodes.
+        files: The content of further files that its speeds depend on.
+    """
     sections = {name: training.get(name) for name in SECTIONS} if isinstance(training, Mapping) else training
-    text = json.dumps([sections, image_id], sort_keys=True, default=str)
+    digests = [hashlib.sha256(content).hexdigest() for content in files]
+    text = json.dumps([sections, image_id, *digests], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -98,7 +105,4 @@ def _read(file: Path) -> list[KnownSpeed]:
 
 
 def _write(file: Path, speeds: Iterable[KnownSpeed]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(json.dumps([asdict(speed) for speed in speeds], indent=1) + "\n", encoding="utf-8")
-    os.replace(beside, file)
+    write_whole(file, json.dumps([asdict(speed) for speed in speeds], indent=1) + "\n")

@@ -1,18 +1,9 @@
-"""Every reason in words."""
+"""Every reason in words. Importing this module registers the wording of each family."""
 
-from __future__ import annotations
+from controller.words import deciding, ending, flavors, limits, moving, nodes, plans
+from controller.words.dispatch import reason_in_words
 
-from functools import singledispatch
+FAMILIES = (deciding, ending, flavors, limits, moving, nodes, plans)
+"""The modules with the wording. They register it when they are imported, which is why this module imports them all."""
 
-from controller.domain.reasons import Reason, Said
-
-
-@singledispatch
-def reason_in_words(reason: Reason) -> str:
-    """Returns the reason as a clause that a person reads: no capital letter at the start, no period at the end."""
-    raise TypeError(f"no words are known for {type(reason).__name__}; register them in controller.words.reasons")
-
-
-@reason_in_words.register
-def _(reason: Said) -> str:
-    return reason.text
+__all__ = ["FAMILIES", "reason_in_words"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from controller.review.plan_summary import Evidence, summarize
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("terraform") is None, reason="terraform is not installed"),
+    pytest.mark.needs_tool("terraform"),
 ]
 
 SECRET = "correct-horse-battery-staple"

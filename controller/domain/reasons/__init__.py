@@ -4,9 +4,22 @@ A module holds the reasons of one subject. `REASONS` has them all by code.
 """
 
 from collections.abc import Mapping
+from types import ModuleType
 
+from controller.domain.reasons import base, deciding, ending, flavors, limits, moving, nodes, plans
 from controller.domain.reasons.base import Reason, Said
 
-REASONS: Mapping[str, type[Reason]] = {kind.code: kind for kind in (Said,)}
+
+def _kinds(module: ModuleType) -> list[type[Reason]]:
+    """Returns the reasons with a code that a module defines."""
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Reason)]
+    return [kind for kind in kinds if kind.__module__ == module.__name__ and "code" in vars(kind)]
+
+
+REASONS: Mapping[str, type[Reason]] = {
+    kind.code: kind
+    for module in (base, deciding, ending, flavors, limits, moving, nodes, plans)
+    for kind in _kinds(module)
+}
 
 __all__ = ["REASONS", "Reason", "Said"]

@@ -51,7 +51,7 @@ def facts_from_json(text: str) -> tuple[Fact, ...]:
 
 def unknown_from_json(text: str) -> tuple[UnknownNode, ...]:
     """Returns unknown nodes that `to_json` has written."""
-    return tuple(UnknownNode(**raw) for raw in json.loads(text))
+    return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in json.loads(text))
 
 
 def decision_from_json(text: str) -> Decision:
@@ -67,8 +67,11 @@ def decision_from_json(text: str) -> Decision:
 
 
 def flavor_from_plain(raw: Mapping[str, Any]) -> FlavorEstimate:
-    """Returns what `plain` has made of the estimate of a flavor."""
-    return FlavorEstimate(**raw)
+    """Returns what `plain` has made of the estimate of a flavor. Older journals have its notes as one text, `note`."""
+    values = dict(raw)
+    text = values.pop("note", None)
+    notes = values.get("notes", [] if text is None else [text])
+    return FlavorEstimate(**{**values, "notes": tuple(map(reason_from_plain, notes))})
 
 
 def move_to_row(move: Move) -> dict[str, Any]:

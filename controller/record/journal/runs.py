@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from controller.domain import Fleet
-from controller.record.journal.journal import Journal, create_journal
+from controller.record.journal import Journal, create_journal
 from controller.record.journal.run import RunInfo
 from controller.record.journal.schema import FILE_NAME
 from controller.record.journal.stage import Stage

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from controller.cluster import LiveCluster
-from controller.commands.context import decide_settings
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import DecisionInput, decide
 from controller.domain import Decision, Fleet, Price
 from controller.loop import Optimizer
+from controller.loop.decide_settings import decide_settings
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
 from controller.record.live.reporter import PlainReporter
@@ -75,13 +76,14 @@ class Controller:
             aws=WorldAws(world),
             answering=world_answering(world),
         )
+        self.decide = decider or self._decider()
         self.optimizer = Optimizer(
             self.environment,
             self.cluster,
             self.journal,
             self.clock,
             PlainReporter(),
-            decider or self._decider(),
+            lambda given: self.decide(given),
             self.bring_up,
         )
 
@@ -92,7 +94,7 @@ class Controller:
         plan = self.terraform.plan(self.root / "apply.tfplan")
         if plan.has_changes:
             self.terraform.apply(plan.file)
-        self.cluster.forget()
+        self.cluster.made.forget()
 
     def _decider(self) -> Callable[..., Decision]:
         settings = partial(decide_settings, self.environment, "cheapest-fleet", {}, 0.0)

@@ -16,7 +16,8 @@ from controller.commands.context import Context
 from controller.commands.explain import explain
 from controller.commands.status import status
 from controller.config.constraints import Promises, parse_asked, parse_budget, parse_deadline, parse_duration
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, Limits, Observation, Verdict
 from controller.domain.errors import ConfigError

@@ -67,17 +67,19 @@ def _row(decision: Mapping[str, Any], started_at: float, words: _Words) -> list[
         rounded(decision["switching_usd"]),
         int(decision["is_probe"]),
         [
-            [words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(_note(f))]
+            [words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(_notes(f))]
             for f in decision["flavors"]
         ],
         [[words(str(Fleet(f["fleet"]))), *(rounded(f[name]) for name in FLEET_COLUMNS)] for f in decision["fleets"]],
     ]
 
 
-def _note(flavor: Mapping[str, Any]) -> str | None:
-    """Returns what is to be said of a flavor. Older journals have one text, `note`, in place of `notes`."""
-    notes = [flavor["note"]] if flavor.get("note") else flavor.get("notes", ())
-    return "; ".join(reason_in_words(reason_from_plain(note)) for note in notes) or None
+def _notes(flavor: Mapping[str, Any]) -> str | None:
+    """Returns the notes on a flavor in words; older journals have them as one text, `note`."""
+    if "notes" not in flavor:
+        note: str | None = flavor.get("note")
+        return note
+    return "; ".join(reason_in_words(reason_from_plain(note)) for note in flavor["notes"]) or None
 
 
 def rounded(value: float | None) -> float | None:

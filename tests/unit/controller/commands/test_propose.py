@@ -15,7 +15,7 @@ from controller.domain import Decision, Fleet, Verdict
 from controller.domain.errors import StoppedError
 from controller.domain.reasons import Said
 from controller.loop import Optimizer
-from controller.observe.price_book import PriceBook
+from controller.observe.prices.book import PriceBook
 from controller.record.journal import Stage
 from controller.record.live.reporter import PlainReporter
 from controller.review.proposals import ProposalError

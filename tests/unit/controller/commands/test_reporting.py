@@ -15,7 +15,8 @@ import pytest
 from controller.cli import parser
 from controller.commands.context import Context
 from controller.commands.reporting import reporting
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.domain import Fleet, Move, MovePhase, Verdict
 from controller.domain.errors import ConfigError
 from controller.domain.reasons import Said

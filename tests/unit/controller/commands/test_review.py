@@ -16,12 +16,13 @@ from controller.commands.apply import apply_reviewed
 from controller.commands.context import Context
 from controller.commands.judged_plan import admit
 from controller.commands.review import ReviewError, review
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.domain import Market, Price
 from controller.domain.errors import GuardError, TerraformError
 from controller.edges.clock import SystemClock
-from controller.observe.asked_prices import Wanted
-from controller.observe.price_book import PriceBook
+from controller.observe.prices.asked import Wanted
+from controller.observe.prices.book import PriceBook
 from controller.record.live.reporter import PlainReporter
 from controller.review.reviewed_plan import SealError
 from tests.unit.controller.harness import SETTINGS

@@ -86,13 +86,13 @@ def test_a_file_that_is_torn_is_an_error_to_read_and_replaced_by_the_next_run(fi
 def histories_of(one: Controller) -> list[History]:
     """Runs to the end; what each decision could look back on."""
     seen: list[History] = []
-    first = one.optimizer._decide
+    first = one.decide
 
     def decide(given: DecisionInput) -> Decision:
         seen.append(given.history)
         return first(given)
 
-    one.optimizer._decide = decide
+    one.decide = decide
     one.optimizer.run()
     one.journal.close()
     return seen

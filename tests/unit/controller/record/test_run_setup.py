@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.record.run_setup import keep_setup, read_setup, without_secrets
 from tests.unit.controller.harness import SETTINGS
 

@@ -129,7 +129,7 @@ def test_a_decision_comes_back_whole(journal: Journal) -> None:
         FLEET,
         Fleet({"t2.medium": 2}),
         Said("cheaper"),
-        (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50, None),),
+        (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50),),
         (FleetEstimate(FLEET, 0.5, 200.0, 0.2, 0.3, 60.0, 0.1),),
         0.2,
         0.1,
