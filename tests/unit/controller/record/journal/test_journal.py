@@ -61,7 +61,7 @@ FACT = Fact(
     0.2,
     MembershipChange(NOW - 5, 1, 2, 1.5, 0),
 )
-OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", "missing"),))
+OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", Said("missing")),))
 MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
 
 
