@@ -63,7 +63,7 @@ class SyntheticRun:
     def boot(self) -> None:
         """Minutes before the first step."""
         self.note("bringing the fleet up")
-        unknown = tuple(UnknownNode(name, flavor, "it was not asked") for name, flavor in self._nodes())
+        unknown = tuple(UnknownNode(name, flavor, Said("it was not asked")) for name, flavor in self._nodes())
         self.now += 20
         self.journal.add_observation(Observation(self.now, self.fleet, (), unknown), self._usd_per_hour())
         self.now += 45
