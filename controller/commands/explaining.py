@@ -13,12 +13,12 @@ from rich.table import Table
 from controller.commands.context import Context
 from controller.commands.journals import run_or_latest
 from controller.config.constraints import in_words
-from controller.decide.explain import render_explanation
 from controller.domain import Decision, Limits, Verdict
 from controller.domain.errors import JournalError
 from controller.domain.times import iso
 from controller.record.journal import codec
 from controller.record.journal.journal import Journal
+from controller.record.report.explanation import render_explanation
 from controller.words.reasons import reason_in_words
 
 Numbered = tuple[int, Decision]

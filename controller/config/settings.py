@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from controller.config.deciding import DecideOptions
 from controller.domain.errors import ConfigError
 from controller.domain.times import parse_time
 
@@ -119,8 +120,7 @@ class ControllerSettings(_Section):
     cooldown_s: Seconds = 0
     unavailable_s: Seconds = 900
     timeouts: Timeouts = Field(default_factory=Timeouts)
-    decide: Mapping[str, Any] = Field(default_factory=dict)
-    """Further options of the policy, by name."""
+    decide: DecideOptions = Field(default_factory=DecideOptions)
 
 
 class NodeSettings(_Section):

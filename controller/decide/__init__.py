@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from controller.decide.explain import render_explanation
 from controller.decide.given import DecisionInput
 from controller.decide.limits.surge import exchange, first_move
 from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
 from controller.decide.policies.base import Policy
-from controller.decide.settings import Batches, DecideSettings, Objective, SwitchingAssumptions, Truth
+from controller.decide.settings import DecideSettings, SwitchingAssumptions, Truth
 from controller.domain import Decision, Verdict
-from controller.domain.reasons import Said
-from controller.words.reasons import reason_in_words
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
+from controller.domain.reasons.limits import FirstOfSeveralMoves, SurgeForbidsMove
 
 __all__ = [
     "POLICIES",
@@ -29,7 +29,6 @@ __all__ = [
     "Truth",
     "UnknownPolicyError",
     "decide",
-    "render_explanation",
 ]
 
 
@@ -57,7 +56,6 @@ def _within_surge(decision: Decision, situation: Situation) -> Decision:
     cost = {flavor: situation.usd_per_million_tokens(flavor) for flavor in situation.flavors}
     target = first_move(change, most, situation.bounds, lambda flavor: cost[flavor] or 0.0)
     if target is None:
-        reason = f"max_surge is {most} and no node may be added or ended first: {reason_in_words(decision.reason)}"
-        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=Said(reason))
-    reason = f"to {target} first, as max_surge is {most}: {reason_in_words(decision.reason)}"
-    return replace(decision, target=target, reason=Said(reason))
+        reason = SurgeForbidsMove(most, decision.reason)
+        return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=reason)
+    return replace(decision, target=target, reason=FirstOfSeveralMoves(target, most, decision.reason))

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 
 from controller.domain import Flavor
-
-
-class Objective(str, Enum):
-    """What the fleet is chosen for. Deadline and budget come from the limits and bound either objective."""
-
-    COST = "cost"
-    TIME = "time"
-
-
-class Batches(str, Enum):
-    """How the trainer divides the global batch among its ranks."""
-
-    BALANCED = "balanced"
-    """In proportion to speed: a step takes B / S + t_comm(N)."""
-    EQUAL = "equal"
-    """The same for each rank: the slowest rank sets the pace."""
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
 
 
 @dataclass(frozen=True)

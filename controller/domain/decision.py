@@ -43,8 +43,8 @@ class FlavorEstimate:
     usd_per_million_tokens: float | None = None
     observations: int = 0
     """How many steps were measured."""
-    note: str | None = None
-    """Why the flavor is not considered, or what is odd about it."""
+    notes: tuple[Reason, ...] = ()
+    """Why the flavor is not considered, and how its speed is known."""
 
 
 @dataclass(frozen=True)

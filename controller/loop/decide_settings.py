@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
 from controller.config.settings import PriceSource
-from controller.decide import POLICIES, Batches, DecideSettings, DecisionInput, Objective, SwitchingAssumptions, decide
+from controller.decide import POLICIES, DecideSettings, DecisionInput, SwitchingAssumptions, decide
 from controller.domain import Decision, Flavor, Fleet, Market, Price
 from controller.domain.errors import ConfigError
 from controller.edges.terraform import FlavorOutput
@@ -17,8 +16,6 @@ from controller.loop.deciding import Decider
 
 BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
 """Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
-DECIDED_ELSEWHERE = {"truth", "flavors", "policy", "head_usd_per_hour", "price_max_age_s"}
-"""Settings of deciding that `controller.decide` may not name."""
 
 
 def make_decider(environment: Environment, cluster: LiveCluster, policy: str) -> Decider:
@@ -61,33 +58,17 @@ def decide_settings(
         policy: The name of the policy.
         declared: By flavor what Terraform has made; empty before the first apply.
         head_usd_per_hour: What the head costs.
-
-    Raises:
-        ConfigError: An option in centavo.yml is unknown or has a wrong value.
     """
     controller, prices = environment.settings.controller, environment.settings.prices
-    options: dict[str, Any] = dict(controller.decide)
-    known = {field.name for field in fields(DecideSettings)} - DECIDED_ELSEWHERE
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise ConfigError(
-            f"{environment.settings_file}: controller.decide has unknown keys: {', '.join(unknown)}.",
-            f"Known are {', '.join(sorted(known))}.",
-        )
-    try:
-        for name, kind in (("objective", Objective), ("batches", Batches)):
-            if name in options:
-                options[name] = kind(options[name])
-        if "switching" in options:
-            options["switching"] = SwitchingAssumptions(**options["switching"])
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{environment.settings_file}: controller.decide: {error}.", "Correct it there.") from error
+    options = controller.decide.given()
+    switching = SwitchingAssumptions(**options.pop("switching", {}))
     flavors = {name: _flavor(name, output) for name, output in declared.items()}
     return DecideSettings(
         **{
             "minimum_window": controller.minimum_window,
             "cooldown_s": controller.cooldown_s,
             **options,
+            "switching": switching,
             "policy": policy,
             "flavors": flavors,
             "head_usd_per_hour": head_usd_per_hour,

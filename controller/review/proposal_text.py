@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from controller.decide.explain import render_explanation
+from dataclasses import replace
+
 from controller.domain import Decision, FlavorEstimate, FleetEstimate
+from controller.domain.reasons.flavors import NotMeasured
+from controller.record.report.explanation import render_explanation
 from controller.review.markdown import GITHUB_LIMIT, MARGIN, characters, cut, sides, template
 from controller.review.proposals import Proposal
 from controller.review.summary import Quantity
 from controller.words import numbers as words
+from controller.words.flavors import notes_in_words
 from controller.words.reasons import reason_in_words
 
 MOST_BARS = 8
@@ -43,10 +47,17 @@ def proposal_body(environment: str, run: str, decision: Decision) -> str:
             explanation=_fenced(explanation[:most_text]),
             is_cut=len(explanation) > most_text,
             w=words,
+            notes=_notes,
         )
         if characters(text) <= GITHUB_LIMIT - MARGIN:
             return text
     raise AssertionError("the shortest proposal is longer than GitHub takes")
+
+
+def _notes(estimate: FlavorEstimate) -> str:
+    """Returns the notes on a flavor. That it is not measured yet is seen in the other columns."""
+    notes = tuple(note for note in estimate.notes if not isinstance(note, NotMeasured))
+    return notes_in_words(replace(estimate, notes=notes))
 
 
 def _order(estimate: FlavorEstimate) -> tuple[bool, float, str]:

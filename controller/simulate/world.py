@@ -19,7 +19,8 @@ from controller.domain import (
     Price,
     Progress,
 )
-from controller.domain.reasons import Reason, Said
+from controller.domain.reasons import Reason
+from controller.domain.reasons.flavors import FlavorsNotObtained
 from controller.simulate.nodes import Node, Nodes
 from controller.simulate.scenario import Scenario
 
@@ -205,7 +206,7 @@ class World:
             self.nodes.remove(node)
         for flavor in failing:
             self.unavailable[flavor] = self.now + self.scenario.unavailable_s
-        self._end(MovePhase.ROLLED_BACK, Said(f"could not be had: {', '.join(failing)}"))
+        self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
 
     def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
         """The new nodes join; then what the target does not have drains."""

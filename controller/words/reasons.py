@@ -1,6 +1,9 @@
-"""Every reason in words. Importing this module registers the wording of each family."""
+"""Every reason in words."""
 
-from controller.words import ending, moving, nodes, plans
+from controller.words import deciding, ending, flavors, limits, moving, nodes, plans
 from controller.words.dispatch import reason_in_words
 
-__all__ = ["ending", "moving", "nodes", "plans", "reason_in_words"]
+FAMILIES = (deciding, ending, flavors, limits, moving, nodes, plans)
+"""The modules with the wording. They register it when they are imported, which is why this module imports them all."""
+
+__all__ = ["FAMILIES", "reason_in_words"]

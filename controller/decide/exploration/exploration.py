@@ -19,8 +19,9 @@ from controller.decide.model.outlook import Forecast, Outlook
 from controller.decide.model.prior import expected_speeds
 from controller.decide.model.speeds import Speed
 from controller.decide.search.search import best_fleet
-from controller.decide.settings import Batches, Objective
 from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
 
 HOPE_Z, HOPE_SHARE = 1.64, 0.10
 """A flavor is given up when it could not win even if it were this many standard errors faster than expected."""
@@ -130,7 +131,7 @@ class Exploration:
         situation, here = self.outlook.situation, {*self.outlook.situation.current.present, *self.base.target.present}
         wanted = [f for f in self.outlook.bounds.caps if f not in here and f not in situation.barred]
         known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
-        never = [f for f in wanted if f not in situation.measured]
+        never = situation.unmeasured(wanted)
         return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}
 
     def _promising(self) -> list[Probe]:

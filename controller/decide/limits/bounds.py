@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controller.decide.settings import Objective
 from controller.domain import Fleet
+from controller.domain.objective import Objective
 
 SLACK = 1e-9
 """Relative room for rounding where a number is held against a bound."""

@@ -5,23 +5,35 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.bounds import SLACK, Bounds
 from controller.decide.settings import DecideSettings
 from controller.domain import Fleet, History, Limits, MovePhase
+from controller.domain.reasons import Reason
+from controller.domain.reasons.flavors import Excluded, UnavailableForNow
+from controller.domain.reasons.limits import (
+    FlavorLimitsTooLow,
+    HourlyLimitTooLow,
+    MaxNodesBelowMinNodes,
+    NoUsableFlavor,
+    TooExpensiveAnHour,
+    TooFewNodes,
+    TooManyNodes,
+    TooManyNodesOfFlavor,
+)
 
 UNBOUNDED = 1000
 """The most nodes, of a flavor and in all, where no limit says anything: beyond that, say so."""
 FAILURE_MEMORY_S = 3600.0
 
 
-def unavailable_reasons(flavors: tuple[str, ...], limits: Limits, history: History, now: float) -> dict[str, str]:
+def unavailable_reasons(flavors: tuple[str, ...], limits: Limits, history: History, now: float) -> dict[str, Reason]:
     """Flavors that may not be used at the moment, with the reason."""
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Reason] = {}
     for flavor in flavors:
         if flavor in limits.excluded:
-            reasons[flavor] = f"excluded: {limits.excluded[flavor]}"
+            reasons[flavor] = Excluded(limits.excluded[flavor])
         elif history.unavailable.get(flavor, now) > now:
-            reasons[flavor] = f"unavailable for another {history.unavailable[flavor] - now:.0f} s"
+            reasons[flavor] = UnavailableForNow(history.unavailable[flavor] - now)
     return reasons
 
 
@@ -58,24 +70,20 @@ def node_cap(flavor: str, limits: Limits, settings: DecideSettings) -> int:
     return max(0, min(caps))
 
 
-def infeasible_reason(bounds: Bounds, usd_per_hour: Mapping[str, float], head_usd_per_hour: float) -> str | None:
+def infeasible_reason(bounds: Bounds, usd_per_hour: Mapping[str, float], head_usd_per_hour: float) -> Reason | None:
     """Which limit leaves no fleet at all; None where there is one. Deadline and budget are not looked at here."""
     least = max(1, bounds.min_nodes)
     if bounds.max_nodes is not None and bounds.max_nodes < least:
-        return f"no fleet is allowed: max_nodes is {bounds.max_nodes} and min_nodes is {least}"
+        return MaxNodesBelowMinNodes(bounds.max_nodes, least)
     room = sum(bounds.caps.values())
     if not room:
-        return "no fleet is allowed: each flavor is excluded, unavailable, without a price, or limited to 0 nodes"
+        return NoUsableFlavor()
     if room < least:
-        caps = ", ".join(f"{flavor} {cap}" for flavor, cap in bounds.caps.items() if cap)
-        return f"no fleet is allowed: min_nodes is {least}, and the limits per flavor add up to {room} ({caps})"
+        return FlavorLimitsTooLow(least, room, {flavor: cap for flavor, cap in bounds.caps.items() if cap})
     if bounds.max_usd_per_hour is not None:
         cheapest = head_usd_per_hour + _least_usd_per_hour(bounds.caps, usd_per_hour, least)
-        if cheapest > bounds.max_usd_per_hour * (1 + 1e-9):
-            return (
-                f"no fleet is allowed: max_usd_per_hour is {bounds.max_usd_per_hour:g}, and the cheapest {least} nodes"
-                f" with the head cost {cheapest:.4g} $/h"
-            )
+        if cheapest > bounds.max_usd_per_hour * (1 + SLACK):
+            return HourlyLimitTooLow(bounds.max_usd_per_hour, least, cheapest)
     return None
 
 
@@ -88,17 +96,19 @@ def _least_usd_per_hour(caps: Mapping[str, int], usd_per_hour: Mapping[str, floa
     return total
 
 
-def violation(fleet: Fleet, bounds: Bounds, usd_per_hour: Mapping[str, float], head_usd_per_hour: float) -> str | None:
+def violation(
+    fleet: Fleet, bounds: Bounds, usd_per_hour: Mapping[str, float], head_usd_per_hour: float
+) -> Reason | None:
     """Which limit a fleet breaks; None where it keeps them all. Deadline and budget are not looked at here."""
     if fleet.size < max(1, bounds.min_nodes):
-        return f"it has {fleet.size} nodes and min_nodes is {bounds.min_nodes}"
+        return TooFewNodes(fleet.size, bounds.min_nodes)
     if bounds.max_nodes is not None and fleet.size > bounds.max_nodes:
-        return f"it has {fleet.size} nodes and max_nodes is {bounds.max_nodes}"
+        return TooManyNodes(fleet.size, bounds.max_nodes)
     for flavor, count in fleet.present.items():
         if count > bounds.caps.get(flavor, 0):
-            return f"it has {count} x {flavor} and {bounds.caps.get(flavor, 0)} are allowed"
+            return TooManyNodesOfFlavor(flavor, count, bounds.caps.get(flavor, 0))
     if bounds.max_usd_per_hour is not None and all(f in usd_per_hour for f in fleet.present):
         cost = fleet.usd_per_hour(usd_per_hour) + head_usd_per_hour
-        if cost > bounds.max_usd_per_hour * (1 + 1e-9):
-            return f"it costs {cost:.4g} $/h and max_usd_per_hour is {bounds.max_usd_per_hour:g}"
+        if cost > bounds.max_usd_per_hour * (1 + SLACK):
+            return TooExpensiveAnHour(cost, bounds.max_usd_per_hour)
     return None

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from controller.decide.settings import Batches
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
+from controller.domain.batches import Batches
 
 TOKENS_PER_MILLION = 1e6
 

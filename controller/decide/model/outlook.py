@@ -13,8 +13,11 @@ from controller.decide.limits.surge import exchange, moves_needed
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.situation import Situation
 from controller.decide.model.switching import switching_usd
-from controller.decide.settings import Batches, Objective
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
+from controller.domain.reasons import Reason
+from controller.domain.reasons.limits import BreaksLimit, Constrained, TooExpensiveForBudget, TooSlowForDeadline
 
 COMPELLING_MARGIN = 0.005
 """The present fleet may stay while it is expected to keep deadline and budget with this share to spare."""
@@ -28,8 +31,8 @@ class Forecast:
     remaining_s: float
     remaining_usd: float
     switching_usd: float
-    purpose: str | None = None
-    """What the target is for where its cost does not tell."""
+    bad_nodes: tuple[str, ...] = ()
+    """The bad nodes that the target is to get rid of, where that is what it is for."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Outlook:
         return self.model.knows(self.situation.current)
 
     @cached_property
-    def violation(self) -> str | None:
+    def violation(self) -> Reason | None:
         """Which limit the present fleet breaks. What runs need not end because its price is missing."""
         situation, current = self.situation, self.situation.current
         unpriced = {f: n for f, n in current.present.items() if f in situation.price_faults}
@@ -148,7 +151,7 @@ class Outlook:
         switch_usd = self.switching_usd(current, target)
         return self._ahead(target, self.step_time_s(target), usd_per_hour, overlap_s, pauses, switch_usd)
 
-    def replacement(self, spare: Fleet, purpose: str) -> Forecast:
+    def replacement(self, spare: Fleet, bad_nodes: tuple[str, ...]) -> Forecast:
         """The rest of the work if the present fleet grows to `spare`, and is then rid of its bad nodes."""
         current, settings = self.situation.current, self.situation.settings
         usd_per_hour = self.model.fleet_usd_per_hour(current)
@@ -156,7 +159,7 @@ class Outlook:
         switch_usd = self.switching_usd(current, spare) + spare_usd + self.switching_usd(spare, current)
         overlap_s = settings.switching.grow_s + settings.cooldown_s
         ahead = self._ahead(spare, self.model.step_time_s(current), usd_per_hour, overlap_s, 2, switch_usd)
-        return replace(ahead, purpose=purpose)
+        return replace(ahead, bad_nodes=bad_nodes)
 
     def _ahead(
         self, target: Fleet, step_s: float, usd_per_hour: float, overlap_s: float, pauses: int, switch_usd: float
@@ -215,20 +218,18 @@ class Outlook:
         return Lack(lacks_s, lacks_usd)
 
     @cached_property
-    def compulsion(self) -> str | None:
+    def compulsion(self) -> Constrained | None:
         """Why the present fleet cannot stay: a limit, the deadline or the budget."""
+        current = self.situation.current
         if self.violation:
-            return f"{self.situation.current} may not stay: {self.violation}"
+            return BreaksLimit(current, self.violation)
         if self.keeps(self.stay, COMPELLING_MARGIN):
             return None
         stay = self.as_measured(self.stay)
         if self.time_left_s is not None and stay.remaining_s * (1 + COMPELLING_MARGIN) > self.time_left_s:
-            needs = f"{self.situation.current} needs {in_hours(stay.remaining_s)}"
-            return f"{needs} and {deadline_in_words(self.time_left_s)}"
-        return (
-            f"{self.situation.current} needs {stay.remaining_usd:.4f} $ more and"
-            f" {self.money_left_usd:.4f} $ are left of the budget"
-        )
+            return TooSlowForDeadline(current, stay.remaining_s, self.time_left_s)
+        assert self.money_left_usd is not None
+        return TooExpensiveForBudget(current, stay.remaining_usd, self.money_left_usd)
 
     @cached_property
     def promised(self) -> Bounds:
@@ -254,15 +255,3 @@ class Outlook:
             spent_usd = rate * grow_s / SECONDS_PER_HOUR
             max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)
         return replace(self.bounds, max_step_s=max_step_s, max_usd_per_step=max_usd)
-
-
-def deadline_in_words(time_left_s: float) -> str:
-    """When the deadline is, for people."""
-    if time_left_s < 0:
-        return f"the deadline was {in_hours(-time_left_s)} ago"
-    return f"the deadline is in {in_hours(time_left_s)}"
-
-
-def in_hours(seconds: float) -> str:
-    """A duration for people."""
-    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / SECONDS_PER_HOUR:.2f} h"

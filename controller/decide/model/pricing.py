@@ -7,20 +7,22 @@ from collections.abc import Iterable, Mapping
 
 from controller.decide.settings import DecideSettings
 from controller.domain import SECONDS_PER_HOUR, Price
+from controller.domain.reasons import Reason
+from controller.domain.reasons.flavors import NoPrice, PriceNotPositive, PriceStale, PriceTooHigh
 
 
-def price_fault(price: Price | None, now: float, settings: DecideSettings) -> str | None:
-    """Why a price cannot be used, in plain words; None for a sound price."""
+def price_fault(price: Price | None, now: float, settings: DecideSettings) -> Reason | None:
+    """Returns why a price cannot be used; None for a sound price."""
     if price is None:
-        return "has no price"
+        return NoPrice()
     if not math.isfinite(price.usd_per_hour) or price.usd_per_hour <= 0:
-        return f"its price is absurd: {price.usd_per_hour} $/h"
+        return PriceNotPositive(str(price.usd_per_hour))
     if price.usd_per_hour > settings.max_usd_per_node_hour:
-        return f"its price is absurd: {price.usd_per_hour} $/h is above {settings.max_usd_per_node_hour} $/h"
+        return PriceTooHigh(price.usd_per_hour, settings.max_usd_per_node_hour)
     if settings.price_max_age_s is not None and price.fetched_at is not None:
         age_s = now - price.fetched_at
         if age_s > settings.price_max_age_s:
-            return f"its price is stale: {age_s / SECONDS_PER_HOUR:.1f} h old"
+            return PriceStale(age_s, settings.price_max_age_s)
     return None
 
 
@@ -37,15 +39,15 @@ def effective_usd_per_hour(price: Price, settings: DecideSettings) -> float:
 
 def usable_prices(
     flavors: Iterable[str], prices: Mapping[str, Price], now: float, settings: DecideSettings
-) -> tuple[dict[str, float], dict[str, str]]:
+) -> tuple[dict[str, float], dict[str, Reason]]:
     """Dollars per node and hour of the flavors with a sound price, and for the others the fault."""
     sound: dict[str, float] = {}
-    faults: dict[str, str] = {}
+    faults: dict[str, Reason] = {}
     for flavor in flavors:
         price = prices.get(flavor)
         fault = price_fault(price, now, settings)
-        if fault is None and price is not None:
+        if fault is not None:
+            faults[flavor] = fault
+        elif price is not None:
             sound[flavor] = effective_usd_per_hour(price, settings)
-        else:
-            faults[flavor] = fault or "has no price"
     return sound, faults

@@ -78,9 +78,8 @@ class _Kriging:
         variance = self.sigma**2 + SIZE_LOG_SE**2 - float(towards @ self.inverse @ towards)
         # The mean is itself estimated from these few flavors (universal kriging).
         variance += (1 - float(self.weights @ towards)) ** 2 / float(self.weights.sum())
-        note = f"guessed from speed per {'vCPU' if self.by_vcpus else 'dollar'}"
         tokens_per_s = math.exp(size + self.mean + float(towards @ self.pull))
-        return Speed(tokens_per_s, math.sqrt(variance), note=note, is_measured=False)
+        return Speed(tokens_per_s, math.sqrt(variance), is_measured=False)
 
 
 def expected_speeds(
@@ -95,7 +94,7 @@ def expected_speeds(
     for flavor in flavors:
         hint = settings.hints_tokens_per_s.get(flavor)
         if hint is not None and math.isfinite(hint) and hint > 0:
-            guesses[flavor] = Speed(hint, HINT_LOG_SE, note="a hint", is_measured=False)
+            guesses[flavor] = Speed(hint, HINT_LOG_SE, is_measured=False)
             continue
         guess = by_vcpus.guess(flavor) or by_price.guess(flavor)
         if guess is not None:

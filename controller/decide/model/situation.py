@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -15,7 +15,7 @@ from controller.decide.model.communication import Communication, fit_communicati
 from controller.decide.model.fleet_model import TOKENS_PER_MILLION, FleetModel
 from controller.decide.model.pricing import usable_prices
 from controller.decide.model.speeds import Speed, is_usable, measure_speeds, median
-from controller.decide.settings import Batches, DecideSettings
+from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,
     Decision,
@@ -30,7 +30,9 @@ from controller.domain import (
     Progress,
     Verdict,
 )
-from controller.domain.reasons import Said
+from controller.domain.batches import Batches
+from controller.domain.reasons import Reason
+from controller.domain.reasons.flavors import NotMeasured
 
 KEPT_OBSERVATIONS = 30
 RECENT_STEP_TIMES = 5
@@ -48,7 +50,7 @@ class Situation:
     given_prices: Mapping[str, Price]
     usd_per_hour: Mapping[str, float]
     """Of the flavors with a sound price, the expected cost of interruptions included."""
-    price_faults: Mapping[str, str]
+    price_faults: Mapping[str, Reason]
     limits: Limits
     progress: Progress | None
     history: History
@@ -64,6 +66,10 @@ class Situation:
     def measured(self) -> dict[str, Speed]:
         """The speeds that rest on enough steps."""
         return {flavor: speed for flavor, speed in self.speeds.items() if speed.is_measured}
+
+    def unmeasured(self, flavors: Iterable[str]) -> list[str]:
+        """Returns those of the flavors whose speed is not known yet, by name."""
+        return sorted(flavor for flavor in flavors if flavor not in self.measured)
 
     @cached_property
     def communication(self) -> Communication:
@@ -110,7 +116,7 @@ class Situation:
         return max(0.0, max(seconds for _, seconds in work) - SETTLED_IMBALANCE * even_s)
 
     @cached_property
-    def barred(self) -> dict[str, str]:
+    def barred(self) -> dict[str, Reason]:
         """Flavors that may not be started, with the reason."""
         reasons = {flavor: fault for flavor, fault in self.price_faults.items() if flavor in self.flavors}
         return {**reasons, **unavailable_reasons(self.flavors, self.limits, self.history, self.now)}
@@ -175,7 +181,7 @@ class Situation:
 
     def _flavor_estimate(self, flavor: str) -> FlavorEstimate:
         speed, price = self.speeds.get(flavor), self.usd_per_hour.get(flavor)
-        notes = [self.barred.get(flavor), speed.note if speed else "not measured yet"]
+        barred = self.barred.get(flavor)
         return FlavorEstimate(
             flavor=flavor,
             usd_per_hour=price,
@@ -185,13 +191,13 @@ class Situation:
             compute_time_s=speed.compute_time_s if speed else None,
             usd_per_million_tokens=self.usd_per_million_tokens(flavor),
             observations=speed.steps if speed else 0,
-            note="; ".join(note for note in notes if note) or None,
+            notes=(*([] if barred is None else [barred]), *(speed.notes if speed else [NotMeasured()])),
         )
 
     def decision(
         self,
         verdict: Verdict,
-        reason: str,
+        reason: Reason,
         target: Fleet | None = None,
         fleets: tuple[FleetEstimate, ...] = (),
         saving_usd: float | None = None,
@@ -205,7 +211,7 @@ class Situation:
             verdict=verdict,
             current=self.current,
             target=target if target is not None and verdict is Verdict.MOVE else self.current,
-            reason=Said(reason),
+            reason=reason,
             flavors=self.flavor_estimates() if self.settings.detailed else (),
             fleets=fleets,
             saving_usd=saving_usd,

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Flavor, Observation, TrainingState
+from controller.domain.reasons import Reason
+from controller.domain.reasons.flavors import (
+    BadNodesLeftOut,
+    CreditsSpent,
+    JudgedByBaseline,
+    KnownFromEarlierRun,
+    TooFewSteps,
+)
 
 PRIOR_STEP_CV = 0.10
 """How much one step's compute time is assumed to vary before anything is known of it."""
@@ -43,7 +51,8 @@ class Speed:
     compute_time_s: float | None = None
     bad_nodes: Mapping[str, float] = field(default_factory=dict)
     """Instances far slower than the flavor, each with its speed as a share of the flavor's, 0 to 1."""
-    note: str | None = None
+    notes: tuple[Reason, ...] = ()
+    """How the speed is known, and what is odd about it."""
     is_measured: bool = True
 
     def at(self, z: float) -> float:
@@ -170,7 +179,7 @@ def _pooled(nodes: Mapping[str, Sequence[_Sample]], truth: float | None) -> Spee
         nodes=len(good),
         compute_time_s=median([sample.compute_time_s for sample in samples]),
         bad_nodes={node: math.exp(levels[node] - (level if truth is None else truth)) for node in bad},
-        note=f"left out as bad: {', '.join(bad)}" if bad else None,
+        notes=(BadNodesLeftOut(bad),) if bad else (),
     )
 
 
@@ -181,10 +190,9 @@ def _sustained(speed: Speed, flavor: Flavor | None, nodes: Mapping[str, Sequence
     fastest = max(sample.log_speed for samples in nodes.values() for sample in samples)
     seen_share = speed.tokens_per_s / math.exp(fastest)
     if seen_share <= (1 + flavor.baseline_share) / 2 and flavor.baseline_share < 1:
-        return Speed(**{**speed.__dict__, "note": "burstable: measured after its credits were spent"})
-    note = f"burstable: judged by its baseline, {flavor.baseline_share:.0%} of what was measured"
-    sustained = speed.tokens_per_s * flavor.baseline_share
-    return Speed(**{**speed.__dict__, "tokens_per_s": sustained, "note": note})
+        return replace(speed, notes=(*speed.notes, CreditsSpent()))
+    notes = (*speed.notes, JudgedByBaseline(flavor.baseline_share))
+    return replace(speed, tokens_per_s=speed.tokens_per_s * flavor.baseline_share, notes=notes)
 
 
 def measure_speeds(
@@ -193,7 +201,7 @@ def measure_speeds(
     """The speed of each flavor that was measured, now or in an earlier run.
 
     Facts that are torn (not finite, not positive), from the future, over too few steps or not of a training rank are
-    left out. A flavor with fewer than `minimum_steps` steps is returned with ``is_measured=False``.
+    left out. A flavor with fewer than `minimum_steps` steps is returned with `is_measured=False`.
     """
     speeds: dict[str, Speed] = {}
     truth = settings.truth.tokens_per_s if settings.truth else {}
@@ -201,10 +209,10 @@ def measure_speeds(
         pooled = _pooled(nodes, math.log(truth[flavor]) if flavor in truth else None)
         speed = _sustained(pooled, settings.flavors.get(flavor), nodes)
         if speed.steps < settings.minimum_steps:
-            note = f"measured over {speed.steps} steps, {settings.minimum_steps} are needed"
-            speed = Speed(**{**speed.__dict__, "is_measured": False, "note": note})
+            notes = (*speed.notes, TooFewSteps(speed.steps, settings.minimum_steps))
+            speed = replace(speed, is_measured=False, notes=notes)
         speeds[flavor] = speed
     for flavor, tokens_per_s in known_tokens_per_s.items():
         if _is_positive(tokens_per_s) and not (flavor in speeds and speeds[flavor].is_measured):
-            speeds[flavor] = Speed(tokens_per_s, KNOWN_LOG_SE, note="known from an earlier run")
+            speeds[flavor] = Speed(tokens_per_s, KNOWN_LOG_SE, notes=(KnownFromEarlierRun(),))
     return speeds

@@ -13,7 +13,10 @@ from controller.domain import Decision, Verdict
 class Policy(Protocol):
     """A way of deciding."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name by which settings choose the policy."""
+        ...
 
     def decide(self, situation: Situation) -> Decision:
         """What to do. Must not look at a clock, the network or a file."""

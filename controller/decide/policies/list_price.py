@@ -7,6 +7,7 @@ from collections.abc import Callable
 from controller.decide.model.situation import Situation
 from controller.decide.policies.base import nothing_to_decide
 from controller.domain import Decision, Fleet, Verdict
+from controller.domain.reasons.deciding import CheapestByList, TooFewListed
 
 
 class ListPrice:
@@ -22,10 +23,9 @@ class ListPrice:
     def _replace(self, situation: Situation) -> Decision:
         target = self._target(situation)
         if target.size < max(1, situation.bounds.min_nodes):
-            return situation.decision(Verdict.REFUSE, f"not enough flavors have a known {self._measure}")
-        if target == situation.current:
-            return situation.decision(Verdict.STAY, f"{target} is the cheapest by {self._measure}")
-        return situation.decision(Verdict.MOVE, f"{target} is the cheapest by {self._measure}", target)
+            return situation.decision(Verdict.REFUSE, TooFewListed(self._measure))
+        verdict = Verdict.STAY if target == situation.current else Verdict.MOVE
+        return situation.decision(verdict, CheapestByList(target, self._measure), target)
 
     def _target(self, situation: Situation) -> Fleet:
         """The cheapest nodes, as many as there are now, within the limits."""

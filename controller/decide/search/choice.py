@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from controller.decide.limits.bounds import Bounds, Found
 from controller.decide.limits.caps import violation
-from controller.decide.model.outlook import Forecast, Lack, Outlook, deadline_in_words, in_hours
+from controller.decide.model.outlook import Forecast, Lack, Outlook
 from controller.decide.search.search import best_fleet
 from controller.decide.search.without_new_nodes import best_fewer
-from controller.decide.settings import Objective
 from controller.domain import Fleet, MovePhase
+from controller.domain.objective import Objective
+from controller.domain.reasons import Reason
+from controller.domain.reasons.limits import BudgetOutOfReach, DeadlineAndBudgetOutOfReach, DeadlineOutOfReach
 
 TRIES = 5
 """How often it is searched for a fleet that keeps deadline and budget with its switch, which a search leaves out."""
@@ -22,7 +24,7 @@ class Choice:
     """The best target, and what it cannot do."""
 
     forecast: Forecast
-    shortfall: str | None = None
+    shortfall: Reason | None = None
 
 
 def best_choice(outlook: Outlook) -> Choice | None:
@@ -50,23 +52,14 @@ def _least_bad(outlook: Outlook) -> Choice | None:
         return None
     soonest_s = outlook.as_measured(fastest).remaining_s
     if outlook.time_left_s is not None and soonest_s > outlook.time_left_s:
-        return Choice(fastest, _too_late(fastest.target, soonest_s, outlook.time_left_s))
+        return Choice(fastest, DeadlineOutOfReach(fastest.target, soonest_s, outlook.time_left_s))
     in_time = replace(outlook, money_left_usd=None)
     kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
     best = min(kept, key=lambda f: f.remaining_usd)
     least_usd = outlook.as_measured(cheapest).remaining_usd
     if outlook.money_left_usd is not None and least_usd > outlook.money_left_usd:
-        needs = f"even the cheapest that is allowed, {cheapest.target}, needs {least_usd:.4f} $"
-        return Choice(best, f"no fleet keeps the budget: {needs} and {outlook.money_left_usd:.4f} $ are left")
-    return Choice(best, "no fleet keeps both deadline and budget: the deadline comes first")
-
-
-def _too_late(fastest: Fleet, needed_s: float, left_s: float) -> str:
-    """That even the fastest fleet ends after the deadline."""
-    if left_s < 0:
-        return f"{deadline_in_words(left_s)}: the fastest fleet that is allowed, {fastest}, needs {in_hours(needed_s)}"
-    needs = f"even the fastest that is allowed, {fastest}, needs {in_hours(needed_s)}"
-    return f"no fleet keeps the deadline: {needs} and {in_hours(left_s)} are left"
+        return Choice(best, BudgetOutOfReach(cheapest.target, least_usd, outlook.money_left_usd))
+    return Choice(best, DeadlineAndBudgetOutOfReach())
 
 
 def _candidates(outlook: Outlook, margin: float) -> Iterator[Forecast]:
@@ -138,13 +131,12 @@ def _without_bad_nodes(outlook: Outlook) -> Iterator[Forecast]:
             continue
         gone = current.with_count(flavor, current.count(flavor) - bad)
         others = [other for other in outlook.bounds.caps if other != flavor]
-        purpose = f"to be rid of {', '.join(nodes)}, far slower than its flavor"
         for target in (gone, *(gone.with_count(other, gone.count(other) + bad) for other in others)):
             if _is_allowed(outlook, target):
-                yield replace(outlook.forecast(target), purpose=purpose)
+                yield replace(outlook.forecast(target), bad_nodes=tuple(nodes))
         spare = current.with_count(flavor, current.count(flavor) + bad)
         if _is_allowed(outlook, spare):
-            yield outlook.replacement(spare, purpose)
+            yield outlook.replacement(spare, tuple(nodes))
 
 
 def _spared(outlook: Outlook, flavor: str) -> set[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from controller.decide.limits.bounds import SLACK
 from controller.decide.search.hull import Floats, Ints
-from controller.decide.settings import Objective
+from controller.domain.objective import Objective
 
 RELAXED_SLACK = 1e-7
 """A bound that is not to exclude anything leaves more room for rounding."""

@@ -19,8 +19,9 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.decide.search.equal_batches import best_equal
 from controller.decide.search.hull import Edge, Flavors, Floats, Ints
 from controller.decide.search.line import Goal, Lines, best_on
-from controller.decide.settings import Batches, Objective
 from controller.domain import SECONDS_PER_HOUR
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
 
 TOLERANCE = 1e-6
 """A fleet that is better by less than this share is not looked for."""

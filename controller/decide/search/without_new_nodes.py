@@ -7,8 +7,9 @@ import numpy as np
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.search.search import goal_of
-from controller.decide.settings import Batches, Objective
 from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.domain.batches import Batches
+from controller.domain.objective import Objective
 
 
 def best_fewer(model: FleetModel, bounds: Bounds, current: Fleet, objective: Objective) -> Fleet | None:

@@ -59,11 +59,18 @@ def decision_from_json(text: str) -> Decision:
     raw = json.loads(text)
     raw["verdict"], raw["reason"] = Verdict(raw["verdict"]), reason_from_plain(raw["reason"])
     raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
-    raw["flavors"] = tuple(FlavorEstimate(**flavor) for flavor in raw["flavors"])
+    raw["flavors"] = tuple(_flavor_estimate(flavor) for flavor in raw["flavors"])
     for name in ("fleets", "scaling"):
         raw[name] = tuple(FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw.get(name, ()))
     raw["bad_nodes"] = tuple(raw.get("bad_nodes", ()))
     return Decision(**raw)
+
+
+def _flavor_estimate(raw: dict[str, Any]) -> FlavorEstimate:
+    """Returns an estimate; older journals have its notes as one text, `note`."""
+    text = raw.pop("note", None)
+    notes = [] if text is None else [text]
+    return FlavorEstimate(**{**raw, "notes": tuple(map(reason_from_plain, raw.get("notes", notes)))})
 
 
 def move_to_row(move: Move) -> dict[str, Any]:

@@ -16,8 +16,9 @@ import numpy as np
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import is_usable, median
 from controller.decide.policies.base import nothing_to_decide
-from controller.decide.settings import Objective
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Verdict
+from controller.domain.objective import Objective
+from controller.domain.reasons.deciding import BestOfTried, ExpectedToImprove, NothingTriedAllowed, WaitingForFleet
 
 STOP_IMPROVEMENT = 0.10
 MINIMUM_TRIALS = 6
@@ -41,12 +42,12 @@ class Bayesian:
         moves = situation.history.moves
         began = (moves[-1].ended_at or moves[-1].at) if moves else 0.0
         if situation.current not in tried and situation.now - began < PATIENCE_S:
-            return situation.decision(Verdict.STAY, f"waiting for enough facts of {situation.current}")
+            return situation.decision(Verdict.STAY, WaitingForFleet(situation.current))
         candidates = [fleet for fleet in _candidates(situation) if fleet not in tried]
         if tried and candidates:
             fleet, improvement = _most_promising(situation, tried, candidates)
             if improvement >= STOP_IMPROVEMENT or len(tried) < MINIMUM_TRIALS:
-                reason = f"{fleet} is expected to improve on what was tried by {improvement:.0%}"
+                reason = ExpectedToImprove(fleet, improvement)
                 return situation.decision(Verdict.MOVE, reason, fleet, is_probe=True)
         return self._settle(situation, tried)
 
@@ -55,11 +56,10 @@ class Bayesian:
         caps = situation.bounds.caps
         allowed = [f for f in tried if all(count <= caps.get(name, 0) for name, count in f.present.items())]
         if not allowed:
-            return situation.decision(Verdict.STAY, "nothing that was tried is allowed")
+            return situation.decision(Verdict.STAY, NothingTriedAllowed())
         best = min(allowed, key=lambda fleet: tried[fleet])
-        if best == situation.current:
-            return situation.decision(Verdict.STAY, f"{best} was the best of {len(tried)} fleets tried")
-        return situation.decision(Verdict.MOVE, f"{best} was the best of {len(tried)} fleets tried", best)
+        verdict = Verdict.STAY if best == situation.current else Verdict.MOVE
+        return situation.decision(verdict, BestOfTried(best, len(tried)), best)
 
 
 def _tried(situation: Situation) -> dict[Fleet, float]:

@@ -1,7 +1,8 @@
-"""Knows the true speeds, measures nothing, and still pays for switching: what simulations compare with."""
+"""The policy that knows the true speeds, measures nothing, and still pays for switching."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from controller.decide.model.fleet_model import FleetModel
@@ -11,28 +12,27 @@ from controller.decide.model.speeds import Speed
 from controller.decide.policies.cheapest_fleet import CheapestFleet
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision
+from controller.domain.reasons import Reason
+from controller.domain.reasons.deciding import NoWorkerRuns
+from controller.domain.reasons.limits import Constrained
 
 DEADLINE_MARGIN = 0.01
 """What even the truth needs to spare: nodes differ, and some are slow to boot."""
 
 
-class Oracle(CheapestFleet):
-    """The same choice as `cheapest-fleet`, made with `DecideSettings.truth`. Not for use outside of simulations."""
+class TrueSpeeds:
+    """Believes `DecideSettings.truth`: nothing is uncertain, and nothing needs measuring."""
 
-    name = "oracle"
+    def waiting(self, situation: Situation) -> Reason | None:
+        """Returns nothing to wait for but a worker."""
+        return None if situation.current.size else NoWorkerRuns()
 
-    def decide(self, situation: Situation) -> Decision:
-        """Choose with the truth. Raises ValueError when the settings have none."""
-        if situation.settings.truth is None:
-            raise ValueError("the policy oracle is for simulations: it needs the truth in its settings")
-        return super().decide(replace(situation, settings=_bold(situation.settings)))
-
-    def waiting_reason(self, situation: Situation) -> str | None:
-        """There is nothing to wait for."""
-        return None if situation.current.size else "no worker runs"
+    def silent(self, situation: Situation) -> Sequence[str]:
+        """Returns no flavor: all speeds are known."""
+        return ()
 
     def model(self, situation: Situation) -> FleetModel | None:
-        """The truth."""
+        """Returns the model with the true speeds and the true communication."""
         truth = situation.settings.truth
         assert truth is not None
         model = situation.model({flavor: Speed(speed, 0.0) for flavor, speed in truth.tokens_per_s.items()})
@@ -40,21 +40,34 @@ class Oracle(CheapestFleet):
             return None
         return replace(model, tokens_per_step=truth.tokens_per_step, communication_s=truth.communication_s)
 
-    def silent(self, situation: Situation) -> list[str]:
-        """All speeds are known."""
-        return []
-
-    def too_uncertain(self, outlook: Outlook, forecast: Forecast) -> str | None:
-        """Nothing is uncertain."""
+    def too_uncertain(self, outlook: Outlook, then: Forecast) -> Constrained | None:
+        """Returns None: nothing is uncertain."""
         return None
 
     def probe(self, outlook: Outlook, decision: Decision, base: Forecast) -> Decision | None:
-        """Nothing needs measuring."""
+        """Returns None: nothing needs measuring."""
         return None
 
 
-def _bold(settings: DecideSettings) -> DecideSettings:
-    """Settings without the margins that uncertainty asks for."""
+class Oracle:
+    """Makes the same choice as `cheapest-fleet`, with the true speeds. It is of use in simulations only."""
+
+    name = "oracle"
+    _policy = CheapestFleet(name, TrueSpeeds())
+
+    def decide(self, situation: Situation) -> Decision:
+        """Chooses with the truth.
+
+        Raises:
+            ValueError: The settings have no truth.
+        """
+        if situation.settings.truth is None:
+            raise ValueError("the policy oracle is for simulations: it needs the truth in its settings")
+        return self._policy.decide(replace(situation, settings=_without_margins(situation.settings)))
+
+
+def _without_margins(settings: DecideSettings) -> DecideSettings:
+    """Returns the settings without the margins that uncertainty asks for."""
     return replace(
         settings,
         saving_margin=0.0,

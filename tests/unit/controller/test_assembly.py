@@ -14,6 +14,7 @@ from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fact, Fleet, History, Observation, Price, Progress, TrainingState, Verdict
+from controller.domain.reasons.flavors import PriceStale
 from controller.edges.clock import SystemClock
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
 from controller.record.live.events import PlainReporter
@@ -109,9 +110,9 @@ def test_prices_of_aws_that_are_too_old_are_not_decided_on(tmp_path: Path, sourc
         seen=observation("c5.xlarge", "c5.xlarge", "c5.xlarge"),
         history=History(known_tokens_per_s=known),
     )
-    notes = {flavor.flavor: flavor.note or "" for flavor in decision.flavors}
-    assert ("its price is stale: 2.0 h old" in notes["c5.large"]) is not is_used
-    assert "stale" not in notes["c5.xlarge"] + notes["t2.medium"]
+    stale = {flavor.flavor: [n.age_s for n in flavor.notes if isinstance(n, PriceStale)] for flavor in decision.flavors}
+    assert stale["c5.large"] == ([] if is_used else [pytest.approx(7201)])
+    assert stale["c5.xlarge"] == stale["t2.medium"] == []
     assert (decision.target.count("c5.large") > 0) is is_used
 
 

@@ -64,11 +64,19 @@ def _row(decision: Mapping[str, Any], started_at: float, words: _Words) -> list[
         rounded(decision["switching_usd"]),
         int(decision["is_probe"]),
         [
-            [words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(f["note"])]
+            [words(f["flavor"]), *(rounded(f[name]) for name in FLAVOR_COLUMNS), words(_notes(f))]
             for f in decision["flavors"]
         ],
         [[words(str(Fleet(f["fleet"]))), *(rounded(f[name]) for name in FLEET_COLUMNS)] for f in decision["fleets"]],
     ]
+
+
+def _notes(flavor: Mapping[str, Any]) -> str | None:
+    """Returns the notes on a flavor in words; older journals have them as one text, `note`."""
+    if "notes" not in flavor:
+        note: str | None = flavor.get("note")
+        return note
+    return "; ".join(reason_in_words(reason_from_plain(note)) for note in flavor["notes"]) or None
 
 
 def rounded(value: float | None) -> float | None:

@@ -57,6 +57,10 @@ class Cluster:
     def __init__(self, observation: Observation) -> None:
         self._observation = observation
 
+    @property
+    def observer(self) -> Cluster:
+        return self
+
     def look(self) -> Observation:
         return self._observation
 

@@ -23,8 +23,10 @@ from controller.domain import (
     Verdict,
 )
 from controller.domain.reasons import Said
+from controller.domain.reasons.deciding import NoWorkerRuns, PricesUnknown, ProgressUnknown, WaitingForFacts
+from controller.domain.reasons.flavors import NoPrice, PriceNotPositive, PriceStale, PriceTooHigh
+from controller.domain.reasons.nodes import FactMissing
 from controller.simulate.policies import SIMULATED_POLICIES
-from controller.words.reasons import reason_in_words
 
 EACH = [name for name in SIMULATED_POLICIES if name != "oracle"]
 
@@ -36,7 +38,7 @@ def test_broken_numbers_in_facts_never_make_a_move_by_measured_speed(training, p
     decision = training.decide(settings=DecideSettings(policy=policy), observation=training.observe(**{field: value}))
     if policy in ("cheapest-fleet", "price-time") and field != "iteration_time_s":
         assert decision.verdict is Verdict.STAY
-        assert "waiting" in reason_in_words(decision.reason)
+        assert isinstance(decision.reason, WaitingForFacts)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_a_fleet_of_zero_is_survived(training, policy):
     decision = training.decide(settings=DecideSettings(policy=policy))
     if policy == "cheapest-fleet":
         assert decision.verdict is Verdict.STAY
-        assert "no worker runs" in reason_in_words(decision.reason)
+        assert decision.reason == NoWorkerRuns()
 
 
 def test_prices_that_jump_each_minute_make_no_move_within_the_cool_down(training):
@@ -107,34 +109,30 @@ def test_prices_that_jump_each_minute_make_no_move_within_the_cool_down(training
 
 
 UNTRUSTED_PRICES = [
-    (Price("c5.large", math.nan), "absurd"),
-    (Price("c5.large", -0.1), "absurd"),
-    (Price("c5.large", 1e6), "absurd"),
-    (Price("c5.large", 0.085, fetched_at=-1e6), "stale"),
-    (None, "has no price"),
+    (Price("c5.large", math.nan), PriceNotPositive("nan")),
+    (Price("c5.large", -0.1), PriceNotPositive("-0.1")),
+    (Price("c5.large", 1e6), PriceTooHigh(1e6, 500.0)),
+    (Price("c5.large", 0.085, fetched_at=-1e6), PriceStale(pytest.approx(1e6, rel=0.01), 86_400.0)),
+    (None, NoPrice()),
 ]
 
 
-@pytest.mark.parametrize(
-    ("price", "words"),
-    UNTRUSTED_PRICES,
-)
-def test_a_price_that_cannot_be_trusted_excludes_its_flavor_with_the_reason(training, price, words):
+@pytest.mark.parametrize(("price", "fault"), UNTRUSTED_PRICES)
+def test_a_price_that_cannot_be_trusted_excludes_its_flavor_with_the_reason(training, price, fault):
     training.wait()
     training.fleet = training.fleet.with_count("c5.large", 0).with_count("t2.medium", 2)
     decision = decide_with_price_of_c5_large(training, price)
-    note = {flavor.flavor: flavor.note for flavor in decision.flavors}["c5.large"]
-    assert words in note
+    notes = {flavor.flavor: flavor.notes for flavor in decision.flavors}["c5.large"]
+    assert fault in notes
     assert not decision.target.count("c5.large")
 
 
 @pytest.mark.parametrize("policy", ["cheapest-fleet", "price-time"])
-@pytest.mark.parametrize(("price", "words"), UNTRUSTED_PRICES)
-def test_nothing_is_moved_away_from_a_flavor_only_because_its_price_is_missing(training, price, words, policy):
+@pytest.mark.parametrize(("price", "fault"), UNTRUSTED_PRICES)
+def test_nothing_is_moved_away_from_a_flavor_only_because_its_price_is_missing(training, price, fault, policy):
     decision = decide_with_price_of_c5_large(training, price, policy)
     assert decision.verdict is Verdict.REFUSE
-    assert "c5.large" in reason_in_words(decision.reason)
-    assert words in reason_in_words(decision.reason)
+    assert decision.reason == PricesUnknown({"c5.large": fault})
 
 
 def test_an_excluded_flavor_ends_with_or_without_a_price(training):
@@ -161,9 +159,9 @@ def test_a_flavor_that_never_boots_is_not_tried_again_and_again(training):
 def test_nodes_that_never_report_are_waited_for_and_then_replaced(training):
     present = training.observe()
     silent = tuple(fact for fact in present.facts if fact.flavor != "t2.xlarge")
-    unknown = (UnknownNode("i-t2.xlarge-0", "t2.xlarge", "no fact"),)
+    unknown = (UnknownNode("i-t2.xlarge-0", "t2.xlarge", FactMissing()),)
     observation = Observation(present.at, present.fleet, silent, unknown)
-    assert "waiting for enough facts of t2.xlarge" in reason_in_words(training.decide(observation=observation).reason)
+    assert training.decide(observation=observation).reason == WaitingForFacts(("t2.xlarge",))
     later = replace(
         observation,
         at=present.at + 5000,
@@ -177,7 +175,7 @@ def test_nodes_that_never_report_are_waited_for_and_then_replaced(training):
 def test_unknown_progress_is_a_reason_to_stay(training):
     decision = decide(DecisionInput((training.observe(),), training.listed_prices, Limits(6, 6), progress=None))
     assert decision.verdict is Verdict.STAY
-    assert "progress of the training is not known" in reason_in_words(decision.reason)
+    assert decision.reason == ProgressUnknown()
 
 
 def test_a_finished_training_stays(training):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from controller.decide import DecideSettings
 from controller.domain import Fleet, Limits, Price, Verdict
-from controller.words.reasons import reason_in_words
+from controller.domain.reasons.deciding import AllOneFlavor, PricesUnknown, WaitingForFacts
+from controller.domain.reasons.flavors import NoPrice
 
 PRICE_TIME = DecideSettings(policy="price-time")
 
@@ -17,10 +18,10 @@ def test_six_flavors_make_exactly_five_moves_of_one_node_each(training):
         training.make(decision)
     assert sizes == [[-1, 1]] * 5
     assert training.fleet == Fleet({"c5.large": 6})
-    assert "all nodes are of one flavor" in reason_in_words(decision.reason)
+    assert decision.reason == AllOneFlavor(training.fleet)
 
 
-def test_the_dearest_flavor_per_token_gives_a_node_to_the_cheapest(training):
+def test_the_most_expensive_flavor_per_token_gives_a_node_to_the_cheapest(training):
     decision = training.decide(settings=PRICE_TIME)
     assert decision.target.count("c5.large") == 2
     assert decision.target.count("t2.xlarge") == 0
@@ -37,7 +38,7 @@ def test_it_waits_while_a_flavor_has_no_facts(training):
     facts = tuple(fact for fact in present.facts if fact.flavor != "t2.large")
     decision = training.decide(settings=PRICE_TIME, observation=type(present)(present.at, present.fleet, facts))
     assert decision.verdict is Verdict.STAY
-    assert reason_in_words(decision.reason) == "waiting for enough facts of t2.large"
+    assert decision.reason == WaitingForFacts(("t2.large",))
 
 
 def test_other_speeds_make_another_flavor_win(training):
@@ -56,7 +57,7 @@ def test_a_flavor_that_runs_and_has_no_price_is_named(training):
     prices = {f: Price(f, usd) for f, usd in training.prices.items() if f != "t2.large"}
     decision = training.decide(settings=PRICE_TIME, prices=prices)
     assert decision.verdict is Verdict.REFUSE
-    assert "t2.large: has no price" in reason_in_words(decision.reason)
+    assert decision.reason == PricesUnknown({"t2.large": NoPrice()})
 
 
 def test_flavors_that_cost_the_same_per_token_are_left_alone(training):

@@ -11,6 +11,7 @@ from controller.decide import DecideSettings
 from controller.decide.model.communication import Communication, fit_communication
 from controller.decide.model.speeds import measure_speeds
 from controller.domain import Fact, Flavor, Fleet, Observation, TrainingState
+from controller.domain.reasons.flavors import BadNodesLeftOut, CreditsSpent, JudgedByBaseline
 
 SETTINGS = DecideSettings()
 
@@ -76,7 +77,7 @@ def test_a_slow_node_among_many_is_a_bad_node():
     speed = measure_speeds([Observation(0.0, Fleet({"c5.large": 5}), facts)], {}, SETTINGS)["c5.large"]
     assert speed.bad_nodes == {"i-2": pytest.approx(0.5)}
     assert speed.tokens_per_s == pytest.approx(2000.0)
-    assert speed.note == "left out as bad: i-2"
+    assert speed.notes == (BadNodesLeftOut(("i-2",)),)
 
 
 def test_when_credits_are_spent_the_new_speed_counts_and_not_the_old():
@@ -97,7 +98,7 @@ def test_a_burstable_flavor_is_judged_by_what_it_sustains_before_and_after_its_c
         ]
         speed = measure_speeds(seen, {}, settings)["c5.large"]
         assert speed.tokens_per_s == pytest.approx(600.0)
-        assert speed.note.startswith("burstable")
+        assert speed.notes in ((JudgedByBaseline(0.3),), (CreditsSpent(),))
 
 
 def test_a_speed_from_an_earlier_run_serves_until_the_flavor_is_measured():

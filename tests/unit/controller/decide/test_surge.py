@@ -11,7 +11,8 @@ from controller.decide import DecideSettings
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.surge import exchange, first_move, moves_needed
 from controller.domain import Fleet, Limits, Verdict
-from controller.words.reasons import reason_in_words
+from controller.domain.reasons.deciding import CheaperPerToken
+from controller.domain.reasons.limits import FirstOfSeveralMoves, SurgeForbidsMove
 
 COST = {"a": 1.0, "b": 2.0, "c": 3.0}
 
@@ -43,7 +44,7 @@ def test_any_fleet_is_reached_within_the_surge_and_the_limits_in_as_many_moves_a
     assert not max_surge or moves == (needed if source != target else 0)
 
 
-def test_a_move_of_six_nodes_is_made_two_at_a_time_dearest_first(training):
+def test_a_move_of_six_nodes_is_made_two_at_a_time_most_expensive_first(training):
     training.fleet = Fleet({"t2.xlarge": 3, "c5.xlarge": 3})
     limits = Limits(6, 6, max_surge=2)
     training.observations = (training.__class__(now=500.0, step=500).observe(),)
@@ -61,9 +62,9 @@ def test_a_move_of_six_nodes_is_made_two_at_a_time_dearest_first(training):
 
 def test_each_of_the_moves_says_that_it_is_not_the_whole(training):
     decision = training.decide(Limits(6, 6, max_surge=2))
-    assert reason_in_words(decision.reason).startswith(
-        f"to {decision.target} first, as max_surge is 2: 6 x c5.large costs"
-    )
+    reason = decision.reason
+    assert isinstance(reason, FirstOfSeveralMoves) and isinstance(reason.whole, CheaperPerToken)
+    assert (reason.target, reason.max_surge, reason.whole.target) == (decision.target, 2, Fleet({"c5.large": 6}))
 
 
 def test_without_any_surge_nodes_are_added_first_where_there_is_room(training):
@@ -80,9 +81,9 @@ def test_without_any_surge_a_fleet_that_must_keep_its_size_is_told_why_it_stays(
     decision = training.decide(Limits(6, 6, max_surge=0), DecideSettings(probe_share=0.0))
     assert decision.verdict is Verdict.REFUSE
     assert decision.target == training.fleet
-    assert reason_in_words(decision.reason).startswith(
-        "max_surge is 0 and no node may be added or ended first: 6 x c5.large costs"
-    )
+    reason = decision.reason
+    assert isinstance(reason, SurgeForbidsMove) and isinstance(reason.whole, CheaperPerToken)
+    assert (reason.max_surge, reason.whole.target) == (0, Fleet({"c5.large": 6}))
 
 
 def test_a_probe_keeps_within_the_surge(training):

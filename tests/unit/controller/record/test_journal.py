@@ -30,6 +30,7 @@ from controller.domain import (
 )
 from controller.domain.errors import JournalError
 from controller.domain.reasons import Said
+from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal.journal import Journal, Stage
 from controller.record.journal.runs import latest_run, start_run, unfinished_run
 
@@ -57,7 +58,7 @@ FACT = Fact(
     0.2,
     MembershipChange(NOW - 5, 1, 2, 1.5, 0),
 )
-OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", "missing"),))
+OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", FactMissing()),))
 MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
 
 
@@ -125,7 +126,7 @@ def test_a_decision_comes_back_whole(journal: Journal) -> None:
         FLEET,
         Fleet({"t2.medium": 2}),
         Said("cheaper"),
-        (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50, None),),
+        (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50),),
         (FleetEstimate(FLEET, 0.5, 200.0, 0.2, 0.3, 60.0, 0.1),),
         0.2,
         0.1,

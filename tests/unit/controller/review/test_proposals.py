@@ -296,7 +296,8 @@ def test_a_policy_that_compares_flavors_gets_a_plot_of_flavors() -> None:
 
 def test_a_body_about_a_thousand_flavors_still_fits_github() -> None:
     many = tuple(
-        FlavorEstimate(f"x{number}.24xlarge", 1.0, 100.0, 90.0, 110.0, note="n" * 300) for number in range(1000)
+        FlavorEstimate(f"x{number}.24xlarge", 1.0, 100.0, 90.0, 110.0, notes=(Said("n" * 300),))
+        for number in range(1000)
     )
     body = proposal_of("local", "r", replace(DECISION, flavors=many)).body
     assert len(body) < 65_536 and "more." in body

@@ -1,4 +1,4 @@
-"""Why a decision came out as it did: what was compared, in tables with units."""
+"""Explains why a decision came out as it did: what was compared, in tables with units."""
 
 from __future__ import annotations
 
@@ -8,38 +8,10 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from controller.decide.limits.bounds import Bounds
-from controller.decide.model.outlook import Outlook
-from controller.decide.search.search import best_fleet
-from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, Fleet, FleetEstimate, Limits
+from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, FleetEstimate, Limits
+from controller.words.flavors import notes_in_words
+from controller.words.numbers import usd
 from controller.words.reasons import reason_in_words
-
-SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
-
-
-def runners_up(outlook: Outlook) -> list[Fleet]:
-    """The best fleet of each single flavor, best first: what people compare with."""
-    settings = outlook.situation.settings
-    wanted = settings.runners_up if settings.detailed else 0
-    if not wanted:
-        return []
-    found = []
-    for flavor, cap in outlook.bounds.caps.items():
-        own = Bounds({flavor: cap}, outlook.bounds.min_nodes, outlook.bounds.max_nodes, outlook.bounds.max_usd_per_hour)
-        best = best_fleet(outlook.model, own, outlook.situation.settings.objective)
-        if best is not None:
-            found.append(best)
-    found.sort(key=lambda best: best.usd_per_step)
-    return [best.fleet for best in found[:wanted]]
-
-
-def scaling(outlook: Outlook, fleet: Fleet) -> tuple[FleetEstimate, ...]:
-    """The fleet's main flavor at other world sizes (Amdahl: communication is what does not get faster)."""
-    if not outlook.situation.settings.detailed or not fleet.size:
-        return ()
-    main = max(fleet.present, key=lambda flavor: (fleet.count(flavor), flavor))
-    sizes = sorted({size for size in SCALES if size <= 4 * fleet.size} | {fleet.size})
-    return tuple(outlook.model.estimate(Fleet({main: size}), outlook.remaining_steps) for size in sizes)
 
 
 def _number(value: float | None, form: str) -> str:
@@ -47,13 +19,13 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _by_cost(flavor: FlavorEstimate) -> tuple[bool, float, str]:
-    """Cheapest first, unknown last."""
+    """Returns a key that sorts the cheapest first and the unknown last."""
     cost = flavor.usd_per_million_tokens
     return cost is None, cost or 0.0, flavor.flavor
 
 
 def flavor_table(decision: Decision) -> Table:
-    """What is known of each flavor."""
+    """Returns a table of what is known of each flavor."""
     table = Table("flavor", title="flavors, one node of each")
     for heading in ("$/h", "tokens/s", "95% interval", "compute ms/step", "$/M tokens", "steps"):
         table.add_column(heading, justify="right")
@@ -71,35 +43,35 @@ def flavor_table(decision: Decision) -> Table:
             _number(compute_ms, ".1f"),
             _number(flavor.usd_per_million_tokens, ".5f"),
             str(flavor.observations),
-            flavor.note or "",
+            notes_in_words(flavor),
         )
     return table
 
 
 @dataclass(frozen=True)
 class Left:
-    """What deadline and budget leave from a decision on; None where there is none."""
+    """What deadline and budget leave from a decision on. None where there is none."""
 
     seconds: float | None = None
     usd: float | None = None
 
     @classmethod
     def of(cls, decision: Decision, limits: Limits, spent_usd: float) -> Left:
-        """What they leave at a decision, when so many dollars have been spent."""
+        """Returns what deadline and budget leave at a decision, when so many dollars have been spent."""
         deadline_at, budget_usd = limits.deadline_at, limits.budget_usd
         seconds = None if deadline_at is None else deadline_at - decision.at
         return cls(seconds, None if budget_usd is None else budget_usd - spent_usd)
 
     def marks(self, estimate: FleetEstimate) -> list[str]:
-        """What a fleet would not keep."""
+        """Returns what a fleet would not keep."""
         needs_s, needs_usd = estimate.remaining_s, estimate.remaining_usd
         is_late = self.seconds is not None and needs_s is not None and needs_s > self.seconds
-        is_dear = self.usd is not None and needs_usd is not None and needs_usd > self.usd
-        return ["too late"] * is_late + ["too dear"] * is_dear
+        is_expensive = self.usd is not None and needs_usd is not None and needs_usd > self.usd
+        return ["too late"] * is_late + ["too expensive"] * is_expensive
 
 
 def fleet_table(decision: Decision, left: Left) -> Table:
-    """The fleets that were compared, and what deadline and budget leave for them."""
+    """Returns a table of the fleets that were compared, and of what deadline and budget leave for them."""
     table = Table("fleet", title="fleets, head included")
     for heading in ("ms/step", "tokens/s", "$/h", "$/M tokens", "remaining h", "remaining $"):
         table.add_column(heading, justify="right")
@@ -134,7 +106,7 @@ def _fleet_row(estimate: FleetEstimate) -> list[str]:
 
 
 def scaling_table(decision: Decision) -> Table:
-    """What the training would gain from more nodes, and where it stops being worth it."""
+    """Returns a table of what the training gains from more nodes, and where it stops being worth it."""
     table = Table("nodes", title="scaling")
     for heading in ("ms/step", "speed-up", "efficiency", "$/M tokens", "time saved by one more"):
         table.add_column(heading, justify="right")
@@ -160,9 +132,12 @@ def scaling_table(decision: Decision) -> Table:
 def render_explanation(
     decision: Decision, width: int = 120, *, limits: Limits | None = None, spent_usd: float = 0.0
 ) -> str:
-    """The whole explanation as text: verdict, reason, and the tables.
+    """Returns the whole explanation as text: verdict, reason, and the tables.
 
-    With the `limits` of the run, and what had been spent when it was decided, deadline and budget are in the table.
+    Args:
+        width: Characters of a line.
+        limits: The limits of the run. With them, deadline and budget are in the table of fleets.
+        spent_usd: What had been spent when it was decided.
     """
     left = Left() if limits is None else Left.of(decision, limits, spent_usd)
     console = Console(file=io.StringIO(), width=width, record=False, color_system=None)
@@ -172,8 +147,8 @@ def render_explanation(
     )
     console.print(f"now: {decision.current}    target: {decision.target}", soft_wrap=True)
     if decision.saving_usd is not None:
-        switching = "" if decision.switching_usd is None else f", switching {decision.switching_usd:.4f} $ taken off"
-        console.print(f"expected saving on the remaining work: {decision.saving_usd:.4f} ${switching}")
+        switching = "" if decision.switching_usd is None else f", after {usd(decision.switching_usd)} for switching"
+        console.print(f"expected saving on the remaining work: {usd(decision.saving_usd)}{switching}")
     console.print(flavor_table(decision))
     if decision.fleets:
         console.print(fleet_table(decision, left))

@@ -1,0 +1,114 @@
+"""Reasons that are about one flavor: what is wrong with its price, why it is not started, how its speed is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from controller.domain.reasons.base import Reason
+
+
+@dataclass(frozen=True)
+class NoPrice(Reason):
+    """No price of the flavor is known."""
+
+    code: ClassVar[str] = "no-price"
+
+
+@dataclass(frozen=True)
+class PriceNotPositive(Reason):
+    """The price is not a number above zero."""
+
+    code: ClassVar[str] = "price-not-positive"
+    given: str
+    """The price in dollars an hour as text: JSON has no number for `nan` and `inf`."""
+
+
+@dataclass(frozen=True)
+class PriceTooHigh(Reason):
+    """The price is so high that it must be a mistake."""
+
+    code: ClassVar[str] = "price-too-high"
+    usd_per_hour: float
+    most_usd_per_hour: float
+
+
+@dataclass(frozen=True)
+class PriceStale(Reason):
+    """The price was fetched too long ago."""
+
+    code: ClassVar[str] = "price-stale"
+    age_s: float
+    max_age_s: float
+
+
+@dataclass(frozen=True)
+class Excluded(Reason):
+    """A person has excluded the flavor."""
+
+    code: ClassVar[str] = "excluded"
+    why: str
+    """In words from outside, such as the file that says so."""
+
+
+@dataclass(frozen=True)
+class UnavailableForNow(Reason):
+    """The flavor could not be started lately, and is not tried again yet."""
+
+    code: ClassVar[str] = "unavailable-for-now"
+    another_s: float
+
+
+@dataclass(frozen=True)
+class NotMeasured(Reason):
+    """No node of the flavor has been measured."""
+
+    code: ClassVar[str] = "not-measured"
+
+
+@dataclass(frozen=True)
+class TooFewSteps(Reason):
+    """The flavor was measured over too few steps."""
+
+    code: ClassVar[str] = "too-few-steps"
+    steps: int
+    needed: int
+
+
+@dataclass(frozen=True)
+class BadNodesLeftOut(Reason):
+    """The speed of the flavor is that of its other nodes: these are far slower."""
+
+    code: ClassVar[str] = "bad-nodes-left-out"
+    instances: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CreditsSpent(Reason):
+    """The burstable flavor was measured after its CPU credits were spent."""
+
+    code: ClassVar[str] = "credits-spent"
+
+
+@dataclass(frozen=True)
+class JudgedByBaseline(Reason):
+    """The burstable flavor is judged by what it sustains without CPU credits."""
+
+    code: ClassVar[str] = "judged-by-baseline"
+    baseline_share: float
+    """Share of the measured speed, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class KnownFromEarlierRun(Reason):
+    """The speed was measured in an earlier run."""
+
+    code: ClassVar[str] = "known-from-earlier-run"
+
+
+@dataclass(frozen=True)
+class FlavorsNotObtained(Reason):
+    """Nodes of these flavors were asked for and did not come."""
+
+    code: ClassVar[str] = "flavors-not-obtained"
+    flavors: tuple[str, ...]

@@ -1,0 +1,81 @@
+"""What is said of one flavor, in words."""
+
+from __future__ import annotations
+
+from controller.domain import FlavorEstimate
+from controller.domain.reasons import flavors as reasons
+from controller.words.dispatch import reason_in_words
+from controller.words.numbers import NOT_MEASURED, duration, usd
+
+
+def notes_in_words(estimate: FlavorEstimate) -> str:
+    """Returns the notes on a flavor, joined; an empty text where there are none."""
+    return "; ".join(reason_in_words(note) for note in estimate.notes)
+
+
+@reason_in_words.register
+def _(reason: reasons.NoPrice) -> str:
+    return "it has no price"
+
+
+@reason_in_words.register
+def _(reason: reasons.PriceNotPositive) -> str:
+    return f"its price is not a number above zero: {reason.given} dollars an hour"
+
+
+@reason_in_words.register
+def _(reason: reasons.PriceTooHigh) -> str:
+    return (
+        f"its price is too high to be right: {usd(reason.usd_per_hour)} an hour,"
+        f" and at most {usd(reason.most_usd_per_hour)} is believed"
+    )
+
+
+@reason_in_words.register
+def _(reason: reasons.PriceStale) -> str:
+    return f"its price is stale: {duration(reason.age_s)} old, and {duration(reason.max_age_s)} is the most"
+
+
+@reason_in_words.register
+def _(reason: reasons.Excluded) -> str:
+    return f"excluded: {reason.why}"
+
+
+@reason_in_words.register
+def _(reason: reasons.UnavailableForNow) -> str:
+    return f"unavailable for another {duration(reason.another_s)}"
+
+
+@reason_in_words.register
+def _(reason: reasons.NotMeasured) -> str:
+    return NOT_MEASURED
+
+
+@reason_in_words.register
+def _(reason: reasons.TooFewSteps) -> str:
+    return f"measured over {reason.steps} steps, and {reason.needed} are needed"
+
+
+@reason_in_words.register
+def _(reason: reasons.BadNodesLeftOut) -> str:
+    return f"measured without its bad nodes: {', '.join(reason.instances)}"
+
+
+@reason_in_words.register
+def _(reason: reasons.CreditsSpent) -> str:
+    return "burstable: measured after its CPU credits were spent"
+
+
+@reason_in_words.register
+def _(reason: reasons.JudgedByBaseline) -> str:
+    return f"burstable: judged by its baseline, {reason.baseline_share:.0%} of what was measured"
+
+
+@reason_in_words.register
+def _(reason: reasons.KnownFromEarlierRun) -> str:
+    return "measured in an earlier run"
+
+
+@reason_in_words.register
+def _(reason: reasons.FlavorsNotObtained) -> str:
+    return f"no nodes could be had of {', '.join(reason.flavors)}"
