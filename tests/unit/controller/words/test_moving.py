@@ -1,4 +1,4 @@
-"""The wording of every reason that moves, nodes and the end of a run give, in one golden file; and the same through JSON.
+"""The wording of the reasons of moves, plans, nodes and endings, in one golden file; and the same reasons through JSON.
 
 `UPDATE_GOLDEN=1` writes the golden file anew.
 """
