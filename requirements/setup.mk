@@ -14,7 +14,7 @@ $(VENV)/.ready: $(VENV)/.training requirements/project.txt pyproject.toml
 	@echo "[4/4] controller, localcloud and tests"
 	@$(PIP_INSTALL) -r requirements/project.txt
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
-	@$(BIN)/python -m trainer.kernels >/dev/null
+	@$(BIN)/python -m trainer.model.kernels >/dev/null
 	@touch $@
 	@echo "Set-up is complete: $(VENV)"
 

@@ -1,4 +1,4 @@
-"""``python -m trainer``."""
+"""`python -m trainer`."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from trainer.cli import main
 
 
 def run() -> int:
-    """The exit code; output that nobody reads to its end, as in ``| head``, ends quietly with 1."""
+    """The exit code; output that nobody reads to its end, as in `| head`, ends quietly with 1."""
     try:
         try:
             return main()

@@ -1,4 +1,4 @@
-"""The trainer's commands. Each imports what it needs itself: ``attach`` is started while others wait for it."""
+"""The trainer's commands. Each imports what it needs itself: `attach` is started while others wait for it."""
 
 # ruff: noqa: PLC0415
 
@@ -83,7 +83,7 @@ class _HelpWithKeys(argparse.Action):
     """Adds the settings to the help; an action of its own, since only then are they imported."""
 
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
-        from trainer.described import described
+        from trainer.settings.help import described
 
         print(f"{parser.format_help()}\n{described()}")
         parser.exit()
@@ -122,12 +122,12 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from trainer.elastic import World
-    from trainer.finish import fetch_results
-    from trainer.link import NoLink
-    from trainer.rank import EXIT_FAILED, Rank, exit_at_once
-    from trainer.settings import read
-    from trainer.storage import open_storage
+    from trainer.checkpoint.storage import open_storage
+    from trainer.elastic.world import World
+    from trainer.messages.lines import NoLink
+    from trainer.settings.settings import read
+    from trainer.training.ending import fetch_results
+    from trainer.worker.rank import EXIT_FAILED, Rank, exit_at_once
 
     settings = read(options.config, options.overrides)
     rank = Rank.of(settings, options.fact_path)
@@ -142,20 +142,20 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from trainer.warm import warm
+    from trainer.worker.warm import warm
 
     return warm(options.config, options.overrides, options.socket, options.fact_path)
 
 
 def _attach(options: argparse.Namespace) -> int:
-    from trainer.attach import attach
+    from trainer.worker.attach import attach
 
     return attach(options.socket, options.wait)
 
 
 def _launch(options: argparse.Namespace) -> int:
-    from trainer.launch import Launcher, LaunchOptions
-    from trainer.settings import read
+    from trainer.launch.launcher import Launcher, LaunchOptions
+    from trainer.settings.settings import read
 
     launch_options = LaunchOptions(
         hosts_file=options.hosts_file,
@@ -174,11 +174,11 @@ def _launch(options: argparse.Namespace) -> int:
 
 
 def _translate(options: argparse.Namespace) -> int:
-    from trainer.corpus.files import lines_of
-    from trainer.model import load
-    from trainer.settings import TranslateSettings
-    from trainer.translate import translate
-    from trainer.vocabulary import Vocabulary
+    from trainer.data.corpus.files import lines_of
+    from trainer.data.vocabulary import Vocabulary
+    from trainer.inference.translate import translate
+    from trainer.model.transformer import load
+    from trainer.settings.settings import TranslateSettings
 
     asked = {name: getattr(options, name) for name in ("beam_size", "alpha", "k")}
     settings = TranslateSettings(**{name: value for name, value in asked.items() if value is not None})
@@ -195,8 +195,8 @@ def _translate(options: argparse.Namespace) -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from trainer.corpus.files import read_lines
-    from trainer.score import score
+    from trainer.data.corpus.files import read_lines
+    from trainer.inference.score import score
 
     hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     result = score(hypotheses, references, options.tokenize, options.lowercase)

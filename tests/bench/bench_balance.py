@@ -1,11 +1,11 @@
 """Step time on a fleet of unequal nodes, with equal shares and with shares in proportion to speed.
 
-Two hosts, emulated at speeds 1 : 2.5 (``--speeds`` for others), train the same steps twice. Without rebalancing the
+Two hosts, emulated at speeds 1 : 2.5 (`--speeds` for others), train the same steps twice. Without rebalancing the
 slowest rank sets the pace: B / n at its speed. With it a step approaches B / sum(speeds), the best that any division of
 the batch can reach. What is left above it: the exchange and the update (some 30 ms); what a step costs whatever its
 size, 8 ms of processor time, which is 67 ms at a speed of 0.12; shapes of batches that are met for the first time (15
 to 20 % more time, and in a short training most are new); and that the slower of the ranks sets the pace of each single
-step, where the time of each varies by a tenth. The result is ``runs/bench/balance.json``.
+step, where the time of each varies by a tenth. The result is `runs/bench/balance.json`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Six hosts train; then five join at once and the five oldest (rank 0 among them) leave at once, and at last a new one
 takes the place of the sixth. Both runs make the same steps over the same batches, without dropout, whose random numbers
-depend on how a batch is cut, and translate the whole test split. The result is ``runs/bench/elastic.json``.
+depend on how a batch is cut, and translate the whole test split. The result is `runs/bench/elastic.json`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def training(steps: int) -> dict[str, Any]:
 
 
 def run(directory: Path, steps: int, play: Callable[[Fleet, list[Host]], None]) -> dict[str, Any]:
-    """Train with ``play`` meanwhile; the scores."""
+    """Train with `play` meanwhile; the scores."""
     with Fleet(directory, training(steps), net=42) as fleet:
         hosts = [fleet.add(number) for number in range(1, NODES + 1)]
         fleet.write_hosts(hosts)

@@ -1,4 +1,4 @@
-"""localcloud speaks the AWS API: what controller, Terraform and nodes rely on, asked for with AWS's own client."""
+"""The calls of the AWS API that the controller, Terraform and nodes rely on, made with AWS's own client."""
 
 from __future__ import annotations
 

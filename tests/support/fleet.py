@@ -23,7 +23,7 @@ SOCKET = "run/warm.sock"
 
 
 def wait_until(condition: Callable[[], Any], limit_s: float, what: str) -> Any:
-    """The first true value of ``condition``; AssertionError after ``limit_s``."""
+    """The first true value of `condition`; AssertionError after `limit_s`."""
     deadline = time.monotonic() + limit_s
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited {limit_s} s in vain: {what}"
@@ -94,7 +94,7 @@ class Fleet:
         self.port = 0
 
     def add(self, number: int, speed: float | None = None, warm: bool = True, **sections: Any) -> Host:
-        """One more host; its worker begins to warm up, with ``sections`` of training.yml that are its own."""
+        """One more host; its worker begins to warm up, with `sections` of training.yml that are its own."""
         address = f"127.{self._net}.1.{number}"
         config = self.config
         if sections:

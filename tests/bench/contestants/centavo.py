@@ -9,10 +9,10 @@ import mxnet as mx
 import task
 from mxnet import autograd
 
-from trainer import model
-from trainer.adam import Adam
-from trainer.buckets import Buckets
-from trainer.settings import DEFAULT_BUCKET_MB
+from trainer.model import transformer as model
+from trainer.optim.adam import Adam
+from trainer.optim.gradient_buckets import Buckets
+from trainer.settings.settings import DEFAULT_BUCKET_MB
 
 ASKED = task.job()
 
@@ -40,7 +40,7 @@ def main() -> None:
     if ASKED["processes"] > 1:
         import horovod.mxnet as hvd
 
-        from trainer.elastic import sum_gradients
+        from trainer.elastic.world import sum_gradients
 
         hvd.init()
         rank, exchange = hvd.rank(), sum_gradients

@@ -36,7 +36,7 @@ def batch(asked: dict[str, Any], step: int, rank: int) -> tuple[NDArray[np.int32
 
 
 def report(asked: dict[str, Any], seconds: float, cpu_s: float, loss: float) -> None:
-    """Print the result of all processes together; for rank 0, whose own processor time ``cpu_s`` is.
+    """Print the result of all processes together; for rank 0, whose own processor time `cpu_s` is.
 
     Processor time per token says more than tokens per second where others use the machine too.
     """
