@@ -20,7 +20,7 @@ from controller.observe.look import FactsPort, Observer
 from controller.observe.made import Made, OutputsPort
 from controller.observe.prices.costs import Costs
 from controller.observe.reaching import Reaching
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
 
 PLAN_FILE = "capacity.tfplan"
 

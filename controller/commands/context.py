@@ -26,9 +26,9 @@ from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
 from controller.observe.prices.listed import require_prices
 from controller.observe.progress import read_progress
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
-from controller.record.live.events import Reporter
+from controller.record.live.reporter import Reporter
 
 
 @dataclass

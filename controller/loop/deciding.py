@@ -8,7 +8,7 @@ from controller.decide.given import DecisionInput
 from controller.decide.model.situation import KEPT_OBSERVATIONS
 from controller.domain import Decision, Fleet, History, Limits, Observation, Price
 from controller.observe.progress import read_progress
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
 
 Decider = Callable[[DecisionInput], Decision]
 """Decides on what is given. It has the settings of deciding itself."""

@@ -19,8 +19,8 @@ from controller.domain.errors import (
     TerraformError,
 )
 from controller.edges.clock import Clock
-from controller.record.journal.journal import Journal
-from controller.record.live.events import Reporter
+from controller.record.journal import Journal
+from controller.record.live.reporter import Reporter
 
 PASSING_TROUBLES = (
     MoveStuckError,

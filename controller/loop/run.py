@@ -19,8 +19,8 @@ from controller.loop.job import Job
 from controller.loop.start import start
 from controller.loop.training import Training
 from controller.loop.waits import Waits
-from controller.record.journal.journal import Journal, Stage
-from controller.record.live.events import Reporter
+from controller.record.journal import Journal, Stage
+from controller.record.live.reporter import Reporter
 from controller.record.report.report import write_report
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from controller.config.environment import Environment
 from controller.config.load import read_yaml
 from controller.loop.job import Job
-from controller.record.journal import speeds
-from controller.record.journal.journal import Journal
+from controller.record import known_speeds as speeds
+from controller.record.journal import Journal
 
 
 def recall_speeds(job: Job) -> None:

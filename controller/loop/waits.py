@@ -10,7 +10,7 @@ from controller.domain import Decision, Fleet, Verdict
 from controller.domain.reasons import Reason
 from controller.domain.reasons.moving import WaitsAfterFailure
 from controller.edges.clock import Clock
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
 from controller.words.reasons import reason_in_words
 
 

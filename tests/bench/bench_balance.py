@@ -29,7 +29,7 @@ LIMIT_S = 1800.0
 
 
 def training(steps: int, is_balanced: bool) -> dict[str, Any]:
-    """training.yml of one run."""
+    """Returns the training.yml of one run."""
     return {
         "stop": {"steps": steps},
         "corpus": {"kind": "generated", "pairs": 6000, "held_out": 20},
@@ -44,7 +44,7 @@ def training(steps: int, is_balanced: bool) -> dict[str, Any]:
 
 
 def measure(directory: Path, speeds: list[float], steps: int, is_balanced: bool) -> tuple[float, float]:
-    """Mean step time in seconds, and B / sum(speeds) by this run's own measured speeds."""
+    """Returns the mean step time in seconds, and B / sum(speeds) by this run's own measured speeds."""
     with Fleet(directory, training(steps, is_balanced), net=41) as fleet:
         hosts = [fleet.add(number, speed) for number, speed in enumerate(speeds, start=1)]
         fleet.write_hosts(hosts)
@@ -62,7 +62,7 @@ def measure(directory: Path, speeds: list[float], steps: int, is_balanced: bool)
 
 
 def main() -> None:
-    """Run, print the table, write the result."""
+    """Runs both trainings, prints the table and writes the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--speeds", type=float, nargs="+", default=[0.12, 0.30], help="shares of a core, one per host")

@@ -50,7 +50,7 @@ PUBLISHED_BLEU = 41.02
 
 
 def recipe(data: Path, storage: Path, updates: int, precision: str) -> dict[str, Any]:
-    """The training as training.yml says it."""
+    """Returns the content of training.yml."""
     return {
         "storage": str(storage),
         "corpus": {"kind": "multi30k", "source": "en", "target": "de", "directory": str(data), "text": "lc.norm.tok"},
@@ -73,7 +73,7 @@ def recipe(data: Path, storage: Path, updates: int, precision: str) -> dict[str,
 
 
 def command(config: Path, results: Path, processes: int) -> list[str]:
-    """What trains: one process, or several under horovodrun."""
+    """Returns the command that trains, in one process or in several under horovodrun."""
     train = [sys.executable, "-W", "ignore", "-m", "trainer", "train", "--config", str(config), "--resume"]
     train += ["--results", str(results)]
     if processes == 1:
@@ -84,7 +84,7 @@ def command(config: Path, results: Path, processes: int) -> list[str]:
 
 
 def main() -> None:
-    """Train, or go on training, and write what came of it."""
+    """Trains, or continues a training, and writes the result."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("MULTI30K_DIR"), help="the folder of Multi30k")
     parser.add_argument("--updates", type=int, default=8000)

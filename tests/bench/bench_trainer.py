@@ -72,7 +72,7 @@ class Job:
 
 
 def torch_python() -> Path:
-    """The Python of PyTorch's own environment, made when it is missing."""
+    """Returns the Python of PyTorch's own environment, which is made when it is missing."""
     environment = ROOT / ".venv-bench"
     python = environment / "bin" / "python"
     if not python.exists() or subprocess.run([python, "-c", "import torch, numpy"], check=False).returncode:
@@ -83,7 +83,7 @@ def torch_python() -> Path:
 
 
 def command_of(contestant: str, job: Job) -> list[str]:
-    """What starts the contestant on this machine."""
+    """Returns the command that starts the contestant on this machine."""
     arguments = [str(CONTESTANTS / f"{contestant}.py"), json.dumps(asdict(job))]
     if contestant == "pytorch":
         return [str(torch_python()), *arguments]
@@ -95,7 +95,7 @@ def command_of(contestant: str, job: Job) -> list[str]:
 
 
 def run(contestant: str, job: Job) -> dict[str, float]:
-    """Target tokens per second over all processes and the last loss, as the contestant's rank 0 prints them."""
+    """Returns what the contestant's rank 0 prints: target tokens per second of all processes, and the last loss."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         command_of(contestant, job),
@@ -114,7 +114,7 @@ def run(contestant: str, job: Job) -> dict[str, float]:
 
 
 def faster_at_equal_loss(measured: dict[str, list[dict[str, float]]]) -> tuple[str, float]:
-    """The precision that counts and its median tokens per second; `measured` has the rounds by precision.
+    """Returns the precision that counts and its median tokens per second. `measured` has the rounds by precision.
 
     A precision counts when its loss is that of the first one, which is float32 unless others are asked for.
     """
@@ -129,7 +129,7 @@ def faster_at_equal_loss(measured: dict[str, list[dict[str, float]]]) -> tuple[s
 
 
 def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[str, object]:
-    """All rounds of one model at one number of processes, in turns."""
+    """Makes all rounds of one model with one number of processes, in turns."""
     rounds: dict[str, dict[str, list[dict[str, float]]]] = {
         contestant: {precision: [] for precision in arguments.precisions} for contestant in ("centavo", "pytorch")
     }
@@ -152,7 +152,7 @@ def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[
 
 
 def table(results: dict[str, dict[str, dict[str, object]]]) -> str:
-    """The results for a person: tokens per second by model and processes."""
+    """Returns the results as a table: tokens per second by model and processes."""
     lines = [f"{'model':6} {'processes':>9} {'centavo (tokens/s)':>28} {'pytorch (tokens/s)':>28} {'ratio':>6}"]
     for preset, by_processes in results.items():
         for processes, one in by_processes.items():
@@ -163,7 +163,7 @@ def table(results: dict[str, dict[str, dict[str, object]]]) -> str:
 
 
 def main() -> None:
-    """Measure, print the table, write the JSON."""
+    """Measures, prints the table and writes the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--processes", nargs="+", type=int, default=[1, 2])

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.long,
     pytest.mark.timeout(2400),
-    pytest.mark.skipif(shutil.which("terraform") is None, reason="Terraform is not installed"),
+    pytest.mark.needs_tool("terraform"),
 ]
 
 NO_CHANGES = 0

@@ -1,102 +1,31 @@
-"""Checkpoints: everything that a training needs to go on at the very next step, in one checksummed blob.
+"""The checkpoints of a training in its storage.
 
-A blob is a magic line, the checksum of all that follows, a JSON header line (step, progress, digests of settings,
-vocabulary and corpus) and the arrays as NumPy's npz. It is written by a thread of its own, from a copy, so that the
-training stops only for the copy.
+A checkpoint is written by a thread of its own, from a copy, so that the training stops only for the copy.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import logging
 import queue
 import threading
-from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
+from trainer.checkpoint.origin import Origin
 from trainer.checkpoint.storage import Storage
 
 log = logging.getLogger(__name__)
 
-MAGIC = b"centavo checkpoint 1\n"
 PREFIX = "checkpoints/step-"
 STOPPED = "-stopped"
 
 
 def name_of(step: int, stopped: bool = False) -> str:
-    """The name, in a storage, of the checkpoint of `step`; names sort as their steps do."""
+    """Returns the name of the checkpoint of `step` in a storage. Names sort as their steps do."""
     return f"{PREFIX}{step:09d}{STOPPED if stopped else ''}"
 
 
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; says why."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a checkpoint belongs: digests of the settings that shape the numbers, of the vocabulary and the corpus."""
-
-    fingerprint: str
-    vocabulary: str
-    corpus: str
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A copy of the training after `step` updates: arrays by name, and `progress` as plain data.
-
-    `stopped`: made out of turn, because the training was told to stop. It serves to go on from and for nothing else,
-    so that a training that was stopped ends with the same average of checkpoints as one that was not.
-    """
-
-    step: int
-    arrays: dict[str, NDArray[Any]]
-    progress: dict[str, Any] = field(default_factory=dict)
-    stopped: bool = False
-
-
-def encode(checkpoint: Checkpoint, origin: Origin) -> bytes:
-    """The checkpoint as one blob."""
-    arrays = io.BytesIO()
-    np.savez(arrays, **checkpoint.arrays)
-    header = {
-        "step": checkpoint.step,
-        "stopped": checkpoint.stopped,
-        "fingerprint": origin.fingerprint,
-        "vocabulary": origin.vocabulary,
-        "corpus": origin.corpus,
-        "progress": checkpoint.progress,
-    }
-    content = json.dumps(header).encode() + b"\n" + arrays.getvalue()
-    return MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
-
-
-def decode(blob: bytes, origin: Origin) -> Checkpoint:
-    """The checkpoint of a blob. Raises CheckpointError when it is torn, or of another training."""
-    if not blob.startswith(MAGIC):
-        raise CheckpointError("it is no checkpoint of Centavo, or its beginning is lost")
-    checksum, _, content = blob[len(MAGIC) :].partition(b"\n")
-    if hashlib.sha256(content).hexdigest().encode() != checksum:
-        raise CheckpointError("its checksum does not match: it is torn or has been changed")
-    line, _, data = content.partition(b"\n")
-    header = json.loads(line)
-    if header["vocabulary"] != origin.vocabulary:
-        raise CheckpointError("it was made with another vocabulary")
-    if header["fingerprint"] != origin.fingerprint:
-        raise CheckpointError("it was made by another Centavo or with another seed, corpus, vocabulary, model or batch")
-    if header.get("corpus") != origin.corpus:
-        raise CheckpointError("it was made with other training or validation text, or by an older Centavo")
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return Checkpoint(header["step"], dict(arrays.items()), header["progress"], header["stopped"])
-
-
 class Checkpoints:
-    """The last `keep` checkpoints of one training in a storage, and one more where it was stopped after them."""
+    """The last `keep` checkpoints of one training, and one more where the training was stopped after them."""
 
     def __init__(self, storage: Storage, origin: Origin, keep: int) -> None:
         self._storage, self._origin, self._keep = storage, origin, keep
@@ -104,26 +33,36 @@ class Checkpoints:
         self._thread: threading.Thread | None = None
 
     def save_in_background(self, checkpoint: Checkpoint) -> bool:
-        """Hand a checkpoint to the writing thread. False, and nothing is done, while two others are still waiting."""
+        """Hands a checkpoint to the thread that writes. Returns False, and drops it, while two are waiting."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_all, name="checkpoints", daemon=True)
             self._thread.start()
         try:
             self._pending.put_nowait(checkpoint)
         except queue.Full:
-            log.warning("the storage is slower than the checkpoints: that of step %d is left out", checkpoint.step)
+            log.warning(
+                "the storage is slower than the checkpoints: that of step %d is left out",
+                checkpoint.step,
+            )
             return False
         return True
 
     def finish(self) -> None:
-        """Wait until all that was handed over is written."""
+        """Waits until all checkpoints that were handed over are written."""
         if self._thread is not None:
             self._pending.put(None)
             self._thread.join()
             self._thread = None
 
     def save(self, checkpoint: Checkpoint) -> str:
-        """Write a checkpoint now, remove those beyond the last `keep`, and return its name. Raises StorageError."""
+        """Writes a checkpoint now, and removes those beyond the last `keep`.
+
+        Returns:
+            The name of the checkpoint.
+
+        Raises:
+            StorageError: The storage does not take it.
+        """
         name = name_of(checkpoint.step, checkpoint.stopped)
         self._storage.put(name, encode(checkpoint, self._origin))
         names = self._storage.names(PREFIX)
@@ -134,30 +73,37 @@ class Checkpoints:
         return name
 
     def discard_from(self, step: int) -> None:
-        """Remove the checkpoints of `step` and later."""
+        """Removes the checkpoints of `step` and of later steps."""
         for name in self._storage.names(PREFIX):
             if name >= name_of(step):
-                log.warning("checkpoint %s/%s is removed: nothing goes on from it", self._storage.location, name)
+                log.warning(
+                    "checkpoint %s/%s is removed: the training continues from an earlier step",
+                    self._storage.location,
+                    name,
+                )
                 self._storage.delete(name)
 
     @property
     def are_there(self) -> bool:
-        """Whether the storage holds any, usable or not."""
+        """Whether the storage has any checkpoint, usable or not."""
         return bool(self._storage.names(PREFIX))
 
     def latest(self) -> Checkpoint | None:
-        """The newest checkpoint that can be used, None when there is none; refused ones are logged with the reason."""
+        """Returns the newest usable checkpoint, or None. The log says why others cannot be used."""
         return next(iter(self.newest(1)), None)
 
     def latest_before(self, step: int) -> str | None:
-        """Where the newest usable checkpoint of a step before `step` is, None when there is none."""
+        """Returns where the newest usable checkpoint of a step before `step` is, or None."""
         found = self.newest(1, step)
         return f"{self._storage.location}/{name_of(found[0].step, found[0].stopped)}" if found else None
 
     def newest(self, count: int, before_step: int | None = None, regular_only: bool = False) -> list[Checkpoint]:
-        """Up to `count` usable checkpoints, of steps before `before_step` where one is given, the newest first.
+        """Returns up to `count` usable checkpoints, the newest first.
 
-        `regular_only`: without one that was made because the training was told to stop.
+        Args:
+            count: How many.
+            before_step: Only checkpoints of steps before this one.
+            regular_only: Without a checkpoint that was made because the training was told to stop.
         """
         found: list[Checkpoint] = []
         for name in reversed(self._storage.names(PREFIX)):
@@ -178,5 +124,5 @@ class Checkpoints:
         while (checkpoint := self._pending.get()) is not None:
             try:
                 self.save(checkpoint)
-            except Exception as error:  # the training goes on: the next checkpoint may succeed
+            except Exception as error:  # the training continues: the next checkpoint may succeed
                 log.error("the checkpoint of step %d could not be written: %s", checkpoint.step, error)

@@ -1,22 +1,22 @@
-"""Joint subword vocabulary of both languages: byte-pair encoding learned by SentencePiece, once per text and size.
+"""The subword vocabulary of both languages together: byte-pair encoding, learned by SentencePiece.
 
-The text is taken as it is (no Unicode folding: references are compared as written), digits are single pieces so that
-numbers are spelled, and characters never seen in training fall back to bytes, so that nothing is unknown in practice.
+The text is taken as it is, without Unicode folding, since references are compared as written. Digits are single pieces,
+so that numbers are spelled. Characters that training has never seen become bytes, so that hardly anything is unknown.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
-import tempfile
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import sentencepiece
+
+from trainer.files.atomic import write_atomically
+from trainer.settings.data import VocabularySettings
 
 FILE_NAME = "vocabulary"
 
@@ -35,32 +35,13 @@ LEARNING = {
     "num_threads": 1,
     "minloglevel": 2,
 }
-
-
 AT_ONCE = 256
+"""Sentences that are encoded in one call."""
 _sampling = threading.Lock()
 
 
 class VocabularyError(ValueError):
-    """A vocabulary that cannot be learned or read; says why."""
-
-
-@dataclass(frozen=True)
-class VocabularySettings:
-    """`size`: number of pieces, the 4 special and 256 byte pieces included, and at most that many.
-
-    `dropout`: BPE-dropout (Provilkov et al. 2020, https://aclanthology.org/2020.acl-main.170), the share of merges,
-    from 0 to below 1, that is left out whenever a training sentence is read: every epoch sees its words in other
-    pieces. It helps where text is scarce. An epoch has as many batches as without it, and so they are larger (on
-    Multi30k at 0.05 by a fifth, at 0.1 by two fifths). Validation and translation have whole pieces.
-    """
-
-    size: int = 800
-    dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be from 0 to below 1, not {self.dropout}")
+    """A vocabulary cannot be learned or read. The message says why."""
 
 
 class Vocabulary:
@@ -78,7 +59,7 @@ class Vocabulary:
 
     @classmethod
     def learn(cls, texts: Iterable[str], settings: VocabularySettings) -> Vocabulary:
-        """Learn from sentences of both languages. Raises VocabularyError when they are too few for the size."""
+        """Learns from sentences of both languages. Raises VocabularyError if there are too few for the size."""
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.Train(
@@ -90,9 +71,9 @@ class Vocabulary:
 
     @classmethod
     def learn_or_load(cls, texts: Iterable[str], settings: VocabularySettings, cache_dir: Path) -> Vocabulary:
-        """The vocabulary of these very sentences and settings: from `cache_dir`, or learned and left there.
+        """Returns the vocabulary of exactly these sentences and settings: from `cache_dir`, or learned and left there.
 
-        Ranks on one machine may all call this at once: each writes a file of its own and renames it over the same name.
+        All ranks on a machine may call this at once, since the file is written atomically.
         """
         sentences = list(texts)
         path = cache_dir / f"vocabulary-{_digest_of(sentences, settings.size)}"
@@ -104,30 +85,30 @@ class Vocabulary:
 
     @classmethod
     def load(cls, directory: Path) -> Vocabulary:
-        """Read what `save` wrote. Raises VocabularyError when it is missing or damaged."""
+        """Reads the vocabulary that `save` wrote. Raises VocabularyError if it is missing or damaged."""
         return cls._read(directory / FILE_NAME)
 
     def save(self, directory: Path) -> None:
-        """Write the file `vocabulary` into `directory` by rename."""
+        """Writes the file `vocabulary` into `directory`."""
         self._write(directory / FILE_NAME)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the vocabulary in hex: equal digests mean equal pieces."""
+        """The SHA-256 of the vocabulary in hex. Equal digests mean equal pieces."""
         return hashlib.sha256(self._model).hexdigest()
 
     def __len__(self) -> int:
         return int(self._pieces.GetPieceSize())
 
     def encode(self, sentence: str) -> list[int]:
-        """Piece ids of a sentence, without begin and end."""
+        """Returns the piece ids of a sentence, without begin and end of sentence."""
         return [int(piece) for piece in self._pieces.EncodeAsIds(sentence)]
 
     def sample(self, sentences: Sequence[str], dropout: float, seed: Sequence[int]) -> list[list[int]]:
-        """Piece ids of sentences, each merge left out with probability `dropout`: the same for the same `seed`.
+        """Returns the piece ids of sentences. Each merge is left out with probability `dropout`.
 
-        SentencePiece seeds its random numbers when a thread first asks for one, and each list is encoded in a new
-        thread. No other Python code runs meanwhile, and so the lists are short.
+        The same `seed` gives the same pieces. SentencePiece seeds its random numbers when a thread first asks for one,
+        and it encodes each list in a new thread. No other Python code runs meanwhile, and so the lists are short.
         """
         parts = [sentences[start : start + AT_ONCE] for start in range(0, len(sentences), AT_ONCE)]
         seeds = np.random.SeedSequence(seed).generate_state(len(parts)) % (2**32 - 1)
@@ -139,7 +120,7 @@ class Vocabulary:
         return sampled
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The sentence of piece ids; pad, begin and end are left out."""
+        """Returns the sentence of piece ids, without pad, begin and end of sentence."""
         return str(self._pieces.DecodeIds([int(piece) for piece in ids]))
 
     @classmethod
@@ -152,10 +133,7 @@ class Vocabulary:
             raise VocabularyError(f"{path} is damaged: {error}") from error
 
     def _write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-            file.write(self._model)
-        os.replace(file.name, path)
+        write_atomically(path, self._model)
 
 
 def _digest_of(sentences: Iterable[str], size: int) -> str:

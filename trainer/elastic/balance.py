@@ -1,8 +1,9 @@
 """Shares of the global batch in proportion to measured speed, so that unequal nodes finish a step together.
 
-Load-balanced bulk synchronous parallel training (Chen et al., "Fast Distributed Deep Learning via Worker-adaptive
-Batch Sizing", SoCC 2020, https://arxiv.org/abs/1806.02508). A step of B tokens then takes B / sum(speeds), instead of
-what the slowest node needs for B / N. Every rank computes the same shares from the same exchanged numbers.
+This is load-balanced bulk synchronous parallel training (Chen et al., "Fast Distributed Deep Learning via
+Worker-adaptive Batch Sizing", SoCC 2020, https://arxiv.org/abs/1806.02508). A step of B tokens takes B / sum(speeds).
+With equal shares it would take what the slowest of N nodes needs for B / N. Every rank computes the same shares from
+the same exchanged numbers.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from collections.abc import Sequence
 from statistics import median
 
 _REMEMBERED_CHANGES = 4
-"""A speed is the median over the steps of so many changes: a step varies by a third, the shares must not."""
+"""A speed is the median over the steps of this many changes: single steps vary by a third, and shares must not."""
 
 
 def limited(targets: Sequence[float], caps: Sequence[float | None]) -> list[float]:
-    """Shares that add up to one, in proportion to `targets` and none above its cap (None: no cap).
+    """Returns shares that add up to one, in proportion to `targets`, and none above its cap (None: no cap).
 
-    What a capped rank cannot take goes to the others. When the caps add up to less than one, no cut can respect them
-    all: ValueError.
+    What a rank with a cap cannot take goes to the others.
+
+    Raises:
+        ValueError: The caps add up to less than one.
     """
     shares = [target / sum(targets) for target in targets]
     room = [1.0 if cap is None else cap for cap in caps]
@@ -39,9 +42,9 @@ def limited(targets: Sequence[float], caps: Sequence[float | None]) -> list[floa
 def step_towards(
     shares: Sequence[float], speeds: Sequence[float], max_change: float, caps: Sequence[float | None]
 ) -> list[float]:
-    """The next shares: towards `speeds` (any unit), no share changing by more than `max_change` of itself.
+    """Returns the next shares: closer to `speeds` (in any unit), each changed by at most `max_change` of itself.
 
-    The sum stays one, so a last scaling may take a share slightly past the bound.
+    The shares add up to one, so that a last scaling may take one slightly past the bound.
     """
     targets = [speed / sum(speeds) for speed in speeds]
     bounded = [
@@ -52,7 +55,7 @@ def step_towards(
 
 
 class Balancer:
-    """Keeps the shares of a world of ranks, and moves them every `every_steps` steps."""
+    """The shares of the ranks of a world, which move towards the ranks' speeds every `every_steps` steps."""
 
     def __init__(self, every_steps: int, max_change: float, enabled: bool = True) -> None:
         self._every_steps, self._max_change, self._enabled = every_steps, max_change, enabled
@@ -62,9 +65,12 @@ class Balancer:
         self.shares: list[float] = [1.0]
 
     def begin(self, speeds: Sequence[float | None], caps: Sequence[float | None]) -> None:
-        """A new world: one entry per rank, its speed where it is known, and the largest share its memory allows.
+        """Begins a new world.
 
-        A rank of unknown speed counts as the mean of the known ones; balancing off, all count the same.
+        Args:
+            speeds: The speed of each rank, where it is known. A rank of unknown speed counts as the mean of the others.
+                Where balancing is off, all count the same.
+            caps: The largest share that each rank's memory has room for; None: all of the batch.
         """
         known = [speed for speed in speeds if speed is not None and speed > 0]
         usual = sum(known) / len(known) if known else 1.0
@@ -75,7 +81,7 @@ class Balancer:
         self.shares = limited(targets, self._caps)
 
     def observe(self, tokens: Sequence[float], compute_times_s: Sequence[float]) -> bool:
-        """Take one step's target tokens and compute time of each rank. Returns whether the shares have changed."""
+        """Takes each rank's target tokens and compute time in a step. Returns whether the shares have changed."""
         for recent, count, seconds in zip(self._recent, tokens, compute_times_s, strict=True):
             if count > 0 and seconds > 0:
                 recent.append(count / seconds)
@@ -87,11 +93,11 @@ class Balancer:
         speeds = [median(recent) for recent in self._recent]
         following = step_towards(self.shares, speeds, self._max_change, self._caps)
         if max(abs(new - old) / old for new, old in zip(following, self.shares, strict=True)) < 0.02:
-            return False  # noise: a change costs the batches that are made ahead
+            return False  # a change this small is noise, and would cost the batches that are made ahead
         self.shares = following
         return True
 
     def speed(self, rank: int) -> float | None:
-        """The rank's measured speed in target tokens per second, None while there is none."""
+        """Returns the measured speed of a rank in target tokens per second, or None."""
         recent = self._recent[rank] if rank < len(self._recent) else None
         return median(recent) if recent else None

@@ -1,4 +1,4 @@
-"""How good translations are: sacreBLEU (Post 2018, https://aclanthology.org/W18-6319) and exact match."""
+"""Scores of translations: sacreBLEU (Post 2018, https://aclanthology.org/W18-6319) and exact match."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from sacrebleu.metrics.bleu import BLEU
 
 @dataclass(frozen=True)
 class Score:
-    """`bleu` is from 0 to 100, `exact_match` the share from 0 to 1 of translations equal to their reference."""
+    """The score of some translations.
+
+    Attributes:
+        bleu: From 0 to 100.
+        exact_match: The share, from 0 to 1, of translations that equal their reference.
+        signature: How sacreBLEU computed the score.
+    """
 
     bleu: float
     exact_match: float
@@ -20,9 +26,16 @@ class Score:
 def score(
     hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False
 ) -> Score:
-    """Score translations against one reference each; use `tokenize="none"` for text that is tokenised already.
+    """Scores translations against one reference each.
 
-    Raises ValueError when there is nothing to score or the numbers of sentences differ.
+    Args:
+        hypotheses: The translations.
+        references: What they should be, in the same order.
+        tokenize: How sacreBLEU cuts text into words: "none" for text that is tokenised already.
+        lowercase: Whether sacreBLEU ignores case.
+
+    Raises:
+        ValueError: There is nothing to score, or the numbers of sentences differ.
     """
     if not hypotheses or len(hypotheses) != len(references):
         raise ValueError(f"cannot score {len(hypotheses)} translations against {len(references)} references")

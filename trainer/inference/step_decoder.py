@@ -1,7 +1,7 @@
-"""One step of decoding at a time, with the keys and values of earlier steps kept.
+"""Decoding one token at a time. The keys and values of earlier tokens are kept.
 
-GluonNLP's one-step decoder computes the whole prefix again for each new token; this one gives the same scores in time
-proportional to the prefix instead of its square (a test compares them).
+GluonNLP's own decoder computes the whole prefix again for each new token. This one gives the same scores (a test
+compares them), in a time that is proportional to the length of the prefix and not to its square.
 """
 
 from __future__ import annotations
@@ -11,21 +11,27 @@ from typing import Any
 
 import mxnet as mx
 
-_MASKED = -1e4  # low enough for a weight of exactly 0 in float32, high enough for float16
+_MASKED = -1e4  # so low that the weight is exactly 0 in float32, and not too low for float16
 States = list[list[Any]]
-"""Keys and values of the source, its mask, and the keys and values of the target so far; batch first in each array."""
+"""Three lists of arrays, each with the batch first: keys and values of the source, the source's mask, and keys and
+values of the target so far."""
 
 
 class StepDecoder:
-    """Scores of the next token, from GluonNLP's `network` (NMTModel) with `heads` heads."""
+    """Scores the next token, by the parameters of GluonNLP's `network` (NMTModel) with `heads` heads."""
 
     def __init__(self, network: Any, heads: int) -> None:
         self._network, self._heads = network, heads
         self._cells = list(network.decoder.transformer_cells)
 
     def begin(self, src: Any, src_len: Any) -> States:
-        """The states after reading `src` (sentences, length) int32 with lengths `src_len` (sentences,) float32."""
-        memory, _ = self._network.encode(src, valid_length=src_len)
+        """Returns the states after reading the source.
+
+        Args:
+            src: Source ids, shape (sentences, length), int32.
+            src_len: Their lengths without padding, shape (sentences,), float32.
+        """
+        memory, _ = self._network.encode(src, valid_length=src_len)  # (sentences, length, units)
         source = []
         for cell in self._cells:
             attention = cell.attention_cell_inter
@@ -35,10 +41,19 @@ class StepDecoder:
         return [source, [beyond.reshape((-1, 1, 1, src.shape[1]))], []]
 
     def __call__(self, ids: Any, states: States) -> tuple[Any, States]:
-        """Log-probabilities (batch, vocabulary) of what follows `ids` (batch,), and the states with `ids` added."""
+        """Reads one more token of each hypothesis.
+
+        Args:
+            ids: The tokens, shape (batch,).
+            states: What `begin` or the call before returned.
+
+        Returns:
+            The log-probabilities of the next token, shape (batch, vocabulary), and the states with `ids` added.
+        """
         source, (beyond,), past = states
         decoder = self._network.decoder
         position = past[0].shape[2] if past else 0
+        # x: (batch, 1, units)
         x = self._network.tgt_embed(ids.reshape((-1, 1))) * math.sqrt(decoder.position_weight.shape[1])
         x = decoder.layer_norm(x + decoder.position_weight.data(x.context)[position].reshape((1, 1, -1)))
         grown: list[Any] = []
@@ -64,11 +79,21 @@ class StepDecoder:
         return cell.layer_norm_inter(cell.proj_inter(context) + x)
 
     def _by_head(self, x: Any) -> Any:
-        """(batch, length, units) to (batch, heads, length, units per head)."""
+        """Turns (batch, length, units) into (batch, heads, length, units of a head)."""
         return x.reshape((0, 0, self._heads, -1)).transpose((0, 2, 1, 3))
 
     def _attend(self, query: Any, keys: Any, values: Any, beyond: Any) -> Any:
-        """query (batch, 1, units) attends to keys and values, by head; `beyond` is added to the scores."""
+        """Lets a query attend to keys and values. `beyond` is added to the scores.
+
+        Args:
+            query: Shape (batch, 1, units).
+            keys: Shape (batch, heads, length, units of a head).
+            values: As `keys`.
+            beyond: 0, or the mask of the source, shape (batch, 1, 1, length).
+
+        Returns:
+            The context, shape (batch, 1, units).
+        """
         batch, heads, length, units = keys.shape
         query = query.reshape((batch * heads, 1, units)) / math.sqrt(units)
         keys, values = keys.reshape((-1, length, units)), values.reshape((-1, length, units))

@@ -8,10 +8,11 @@ from typing import Any, Protocol
 import mxnet as mx
 from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
 
-from trainer.data.batches import Encoder, Sample, collate
+from trainer.data.batch import collate
+from trainer.data.samples import Encoder, Sample
 from trainer.inference.step_decoder import StepDecoder
 from trainer.model.transformer import TranslationModel
-from trainer.settings.settings import TranslateSettings
+from trainer.settings.training import TranslateSettings
 
 
 class Pieces(Encoder, Protocol):
@@ -20,7 +21,7 @@ class Pieces(Encoder, Protocol):
     pad_id: int
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The sentence of piece ids."""
+        """Returns the sentence of piece ids."""
         ...
 
 
@@ -30,10 +31,10 @@ def translate(
     sentences: Sequence[str],
     settings: TranslateSettings,
 ) -> list[str]:
-    """The best translation of each sentence, in the order given; nothing for one without words.
+    """Returns the best translation of each sentence, in the same order; "" for a sentence without words.
 
-    Hypotheses are compared by their log-probability divided by the length penalty. Sentences longer than the model can
-    take are cut at its `max_length`. Sentences of like length are translated together.
+    Hypotheses are compared by their log-probability divided by the length penalty. A sentence that is longer than the
+    model can take is cut at the model's `max_length`. Sentences of similar length are translated together.
     """
     longest = model.settings.max_length
     encoded = [[*vocabulary.encode(sentence)[: longest - 1], vocabulary.eos_id] for sentence in sentences]
@@ -60,10 +61,11 @@ def translate(
 def _search(
     decoder: StepDecoder, sampler: Any, samples: Sequence[Sample], vocabulary: Pieces, device: Any
 ) -> list[list[int]]:
-    """The ids of the best hypothesis of each sample, without begin and end."""
+    """Returns the ids of the best hypothesis of each sample, without begin and end of sentence."""
     batch = collate(samples, vocabulary.pad_id)
     states = decoder.begin(mx.nd.array(batch.src, ctx=device, dtype="int32"), mx.nd.array(batch.src_len, ctx=device))
     begin = mx.nd.full((len(samples),), vocabulary.bos_id, ctx=device, dtype="int32")
     found, _, valid_lengths = sampler(begin, states)
+    # found: (sentences, beam, length), valid_lengths: (sentences, beam); the best hypothesis comes first
     rows, ends = found[:, 0, :].asnumpy().astype(int), valid_lengths[:, 0].asnumpy().astype(int)
     return [row[1 : end - 1].tolist() for row, end in zip(rows, ends, strict=True)]

@@ -9,22 +9,22 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 
-class Link(Protocol):
+class Messenger(Protocol):
     """A way to tell the launcher something."""
 
     def send(self, event: str, **details: Any) -> None:
-        """Tell it; a launcher that is gone is no error here."""
+        """Tells the launcher of an event. A launcher that is gone is not an error."""
         ...
 
 
-class NoLink:
-    """For a training without our launcher: plain Horovod, or a single process."""
+class Silent:
+    """The messenger of a training that has no launcher of ours: under plain horovodrun, or in a single process."""
 
     def send(self, event: str, **details: Any) -> None:
-        """Nobody listens."""
+        """Does nothing."""
 
 
-class StreamLink:
+class StreamMessenger:
     """Writes lines through `write`, from any thread."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
@@ -32,14 +32,14 @@ class StreamLink:
         self._lock = threading.Lock()
 
     def send(self, event: str, **details: Any) -> None:
-        """One line; a closed stream is passed over."""
+        """Writes one line. A closed stream is not an error."""
         line = json.dumps({"event": event, **details}).encode() + b"\n"
         with self._lock, contextlib.suppress(OSError):
             self._write(line)
 
 
 def parse(line: bytes | str) -> dict[str, Any] | None:
-    """The object of one line, None for a line that is none (ssh's own messages, for one)."""
+    """Returns the object of one line, or None where it has none: SSH's own messages come in between."""
     try:
         message = json.loads(line)
     except ValueError:

@@ -1,4 +1,7 @@
-"""Unix sockets in folders of any depth: an address has room for 107 bytes, so they are reached through the folder."""
+"""Unix sockets in folders of any depth.
+
+The address of a socket has room for 107 bytes. So a socket is reached through an open descriptor of its folder.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _short_address(path: Path) -> Iterator[str]:
 
 
 def listen(path: Path) -> socket.socket:
-    """A listening socket at `path`, for this user alone; a left-over of a process that is gone is replaced."""
+    """Returns a listening socket at `path`, for this user alone. A socket that an earlier process left is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -31,7 +34,7 @@ def listen(path: Path) -> socket.socket:
 
 
 def connect(path: Path) -> socket.socket:
-    """A connection to the socket at `path`. Raises OSError when nobody listens."""
+    """Returns a connection to the socket at `path`. Raises OSError if nobody listens."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with _short_address(path) as address:

@@ -1,9 +1,9 @@
 """GluonNLP's Transformer and its loss as one graph of few operators, over the same parameters.
 
 The arithmetic is that of `gluonnlp.model.transformer` (post-norm, normalised embeddings, attention without biases)
-and of `LabelSmoothing` with `MaskedSoftmaxCELoss`; a test holds the two together, loss and every gradient.
+and of `LabelSmoothing` with `MaskedSoftmaxCELoss`. A test compares the loss and every gradient.
 
-Where the time of a step goes, and what this does about it, is in docs of `tests/bench/bench_trainer.py`.
+`tests/bench/bench_trainer.py` tells where the time of a step goes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ NO_DROPOUT = -1
 
 
 class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
-    """Sum of the label-smoothed cross-entropy of a batch, from `network`'s parameters (GluonNLP's NMTModel).
+    """Computes the label-smoothed cross-entropy of a batch from the parameters of `network` (GluonNLP's NMTModel).
 
-    `precision` bfloat16 computes the matrix products in it, all else and the parameters stay float32.
+    With the `precision` bfloat16, the matrix products are computed in it. Parameters and all else stay float32.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
 
     @property
     def units(self) -> int:
-        """Units of a token's representation."""
+        """The numbers that represent a token."""
         return int(self.embedding.shape[1])
 
     def outputs_of(self, name: str) -> int:
-        """Outputs of the weight (outputs, inputs) that this block calls `name`."""
+        """Returns the number of outputs of the weight, shape (outputs, inputs), that this block calls `name`."""
         return int(getattr(self, name).shape[0])
 
     def _own(self, name: str, **parameters: Any) -> None:
@@ -76,19 +76,24 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         self._own(name, ffn_gamma=block.layer_norm.gamma, ffn_beta=block.layer_norm.beta)
 
     def hybrid_forward(self, F: Any, *inputs: Any, **parameters: Any) -> Any:  # noqa: N803
-        """The loss of `inputs`: src, src_len, tgt, tgt_len, labels and seed.
+        """Computes the loss.
 
-        `src` (B, S), `tgt` and `labels` (B, T) int32 ids; lengths (B,) float32; `seed` (1,) int32, or -1.
+        Args:
+            F: MXNet's namespace of operators.
+            inputs: Source ids (B, S) int32, their lengths (B,) float32, target ids (B, T) int32, their lengths (B,)
+                float32, labels (B, T) int32, and the seed of dropout (1,) int32, where -1 switches it off.
+            parameters: By the names that this block has given them.
 
-        Gives the sum of the loss over the labels within `tgt_len`, shape (1,).
+        Returns:
+            The sum of the loss over the labels within the target lengths, shape (1,).
         """
         src, src_len, tgt, tgt_len, labels, seed = inputs
         graph = _Graph(F, parameters, seed, self)
-        memory = graph.embed(src, "encoder")
+        memory = graph.embed(src, "encoder")  # (B * S, units)
         for index in range(self._layers):
             memory = graph.self_attend(memory, src_len, f"encoder{index}_self", causal=0)
             memory = graph.feed_forward(memory, f"encoder{index}")
-        hidden = graph.embed(tgt, "decoder")
+        hidden = graph.embed(tgt, "decoder")  # (B * T, units)
         for index in range(self._layers):
             hidden = graph.self_attend(hidden, tgt_len, f"decoder{index}_self", causal=1)
             hidden = graph.cross_attend(hidden, memory, tgt_len, src_len, f"decoder{index}_cross")
@@ -97,20 +102,20 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
 
 
 class _Graph:
-    """The steps of one forward pass; each dropout in it has a salt of its own, counted in the order they are made."""
+    """The operations of one forward pass. Each dropout has its own salt, a number in the order of the operations."""
 
     def __init__(self, F: Any, parameters: dict[str, Any], seed: Any, block: FusedTransformer) -> None:  # noqa: N803
         self._f, self._p, self._seed, self._block = F, parameters, seed, block
         self._salt = 0
 
     def embed(self, ids: Any, side: str) -> Any:
-        """ids (B, T) to (B * T, units): embedded, scaled, with positions, dropped out, normalised."""
+        """Turns ids (B, T) into (B * T, units): embedded, scaled, with positions added, dropout applied, normalised."""
         p, scale = self._p, math.sqrt(self._block.units)
         ends = (p[f"{side}_position"], *self._norm(side, ""))
         return self._f.centavo_embed_norm(ids, p["embedding"], *ends, self._seed, scale=scale, **self._options())[0]
 
     def self_attend(self, x: Any, lengths: Any, name: str, causal: int) -> Any:
-        """x (B * T, units) attends to itself; with projection, residual and norm."""
+        """Lets x (B * T, units) attend to itself, then applies projection, residual and norm."""
         qkv = self._multiply(x, "query", "key", "value", prefix=name)
         context = self._f.centavo_self_attention(
             qkv, lengths, self._seed, heads=self._block.heads, causal=causal, **self._attention_dropout()
@@ -118,7 +123,7 @@ class _Graph:
         return self._add(self._multiply(context, "projection", prefix=name), x, name, "")
 
     def cross_attend(self, x: Any, memory: Any, lengths: Any, memory_lengths: Any, name: str) -> Any:
-        """x (B * T, units) attends to memory (B * S, units); with projection, residual and norm."""
+        """Lets x (B * T, units) attend to memory (B * S, units), then applies projection, residual and norm."""
         query = self._multiply(x, "query", prefix=name)
         pairs = self._multiply(memory, "key", "value", prefix=name)
         context = self._f.centavo_cross_attention(
@@ -127,12 +132,12 @@ class _Graph:
         return self._add(self._multiply(context, "projection", prefix=name), x, name, "")
 
     def feed_forward(self, x: Any, name: str) -> Any:
-        """x (rows, units) through the two layers with ReLU between; with residual and norm."""
+        """Applies the two layers with ReLU between them, then residual and norm, to x (rows, units)."""
         hidden = self._relu(self._product(self._lower(x), "weight1", prefix=name, bias="bias1"))
         return self._add(self._raise(self._product(hidden, "weight2", prefix=name, bias="bias2")), x, name, "ffn_")
 
     def scores(self, x: Any) -> Any:
-        """x (rows, units) to the unnormalised log-probabilities (rows, vocabulary) of the tied embedding."""
+        """Turns x (rows, units) into unnormalised log-probabilities (rows, vocabulary), by the tied embedding."""
         return self._multiply(x, "embedding", bias="bias")
 
     def _add(self, x: Any, residual: Any, name: str, part: str) -> Any:
@@ -140,15 +145,15 @@ class _Graph:
         return self._f.centavo_residual_norm(x, residual, *norm, self._seed, **self._options())[0]
 
     def _norm(self, name: str, part: str) -> tuple[Any, Any]:
-        """Gamma and beta of a layer norm."""
+        """Returns gamma and beta, each (units,), of a layer norm."""
         return self._p[f"{name}_{part}gamma"], self._p[f"{name}_{part}beta"]
 
     def _multiply(self, x: Any, *weights: str, prefix: str = "", bias: str | None = None) -> Any:
-        """x (rows, inputs) times the transposes of weights (outputs, inputs), side by side, plus the bias."""
+        """Multiplies x (rows, inputs) by weights (outputs, inputs), side by side, and adds the bias."""
         return self._raise(self._product(self._lower(x), *weights, prefix=prefix, bias=bias))
 
     def _product(self, x: Any, *weights: str, prefix: str = "", bias: str | None = None) -> Any:
-        """`_multiply` from and to the precision of the products."""
+        """Does what `_multiply` does, from and to the precision of the products."""
         names = [f"{prefix}_{name}" if prefix else name for name in weights]
         outputs = sum(self._block.outputs_of(name) for name in names)
         arrays = [self._p[name] for name in names]
@@ -159,9 +164,9 @@ class _Graph:
         return self._f.FullyConnected(x, *lowered, num_hidden=outputs, flatten=False, no_bias=bias is None)
 
     def _relu(self, x: Any) -> Any:
-        """max(x, 0) in either precision, and NaN where x is.
+        """Returns max(x, 0) in either precision, and NaN where x is NaN.
 
-        oneDNN's own relu makes 0 of NaN, which would hide a training that diverges; with a slope, however small, it
+        oneDNN's own relu turns NaN into 0, which would hide that a training diverges. With a slope, however small, it
         does not. MXNet's `relu` takes five times as long in bfloat16.
         """
         return self._f.LeakyReLU(x, act_type="leaky", slope=_NO_SLOPE)

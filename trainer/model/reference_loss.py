@@ -1,4 +1,4 @@
-"""The training loss by GluonNLP's own blocks: where the fused graph does not serve, and to hold it against."""
+"""The training loss by GluonNLP's own blocks: for devices without the fused graph, and to compare that graph with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mxnet import gluon
 
 
 class ReferenceTransformer(gluon.Block):  # type: ignore[misc]
-    """Takes and gives what `FusedTransformer` does; its dropout follows MXNet's own random numbers, not `seed`."""
+    """Computes what `FusedTransformer` computes. Dropout follows MXNet's own random numbers, and not `seed`."""
 
     def __init__(self, network: Any, smoothing: float, vocab_size: int) -> None:
         super().__init__(prefix="reference_")
@@ -18,7 +18,12 @@ class ReferenceTransformer(gluon.Block):  # type: ignore[misc]
         self.cross_entropy = MaskedSoftmaxCELoss(sparse_label=False)
 
     def forward(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any, labels: Any, seed: Any) -> Any:
-        """The sum of the loss over the labels within `tgt_len`, shape (1,), as `FusedTransformer` gives it."""
-        scores, _ = self.network(src, tgt, src_len, tgt_len)
-        mean_over_length = self.cross_entropy(scores, self.smoothing(labels), tgt_len)  # padding counted in the mean
+        """Returns the sum of the loss over the labels within `tgt_len`, shape (1,).
+
+        The arguments have the shapes that `FusedTransformer.hybrid_forward` names.
+        """
+        scores, _ = self.network(src, tgt, src_len, tgt_len)  # (sentences, length, vocabulary)
+        mean_over_length = self.cross_entropy(
+            scores, self.smoothing(labels), tgt_len
+        )  # of each sentence, padding counted
         return (mean_over_length.sum() * labels.shape[1]).reshape((1,))

@@ -1,8 +1,11 @@
-"""Makes a rank as slow as the hardware it stands for: it stretches computing to processor time / speed by sleeping.
+"""The brake: it makes a rank as slow as the hardware that the rank stands for.
 
-`CENTAVO_EMULATED_SPEED` is a share of one core, above 0 and at most 1. Unset, nothing is braked. Only computing is
-slowed: not allreduce, not I/O. Processor time, not wall time, is stretched, so that ranks which wait for a core of a
-shared machine do not look slower than they are; the wait disappears in the sleep while the speeds leave the cores room.
+`CENTAVO_EMULATED_SPEED` is a share of one core, above 0 and at most 1. After each forward and backward pass, the brake
+sleeps until processor time / speed has passed. Where the variable is not set, nothing is slowed down. Allreduce and I/O
+are never slowed down.
+
+Processor time counts, and not wall time, so that a rank which waits for a core of a shared machine does not look slower
+than it is. The wait is hidden in the sleep as long as all speeds together are less than the cores.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ VARIABLE = "CENTAVO_EMULATED_SPEED"
 
 
 def emulated_speed(environment: Mapping[str, str] | None = None) -> float | None:
-    """The speed that the environment asks for, None when it asks for none. Raises ValueError when it is no speed."""
+    """Returns the speed that the environment asks for, or None. Raises ValueError if it is not a speed."""
     text = (os.environ if environment is None else environment).get(VARIABLE, "").strip()
     if not text:
         return None
@@ -30,9 +33,9 @@ def emulated_speed(environment: Mapping[str, str] | None = None) -> float | None
 
 
 class Brake:
-    """Context around one forward and backward; afterwards `compute_time_s` is its wall time, the braking included.
+    """A context around one forward and backward pass. Afterwards, `compute_time_s` is its wall time with the brake.
 
-    The block must have waited for its results: work that still runs in the background is not counted.
+    The block has to wait for its results: work that still runs in the background is not counted.
     """
 
     def __init__(

@@ -1,24 +1,19 @@
-"""Iteration facts: what this rank says of itself, as JSON in `facts.d/iteration.fact`, replaced by rename."""
+"""The iteration fact: what a rank says about itself. `fact.schema.json` describes each field."""
 
 from __future__ import annotations
 
 import json
-import os
 import resource
-import tempfile
-import time
-from collections import deque
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from pathlib import Path
-from statistics import median
 
-from trainer.node.metadata import Identity
+from trainer.node.metadata import Instance
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
 FILE_NAME = "iteration.fact"
+LONGEST_REASON = 2000
+"""Characters of a reason that are kept: the text of an exception may have pages."""
 
 
 class State(str, Enum):
@@ -34,7 +29,7 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class MembershipChange:
-    """One change of the world: the pause is from the end of the last step before it to the start of the next."""
+    """One change of the world. `pause_s` is the time from the last step before the change to the first one after it."""
 
     at: str
     from_size: int
@@ -44,122 +39,56 @@ class MembershipChange:
 
 
 @dataclass(frozen=True)
-class Iteration:
-    """One step as this rank saw it: `iteration_time_s` with allreduce, `compute_time_s` its own work alone."""
+class RankFigures:
+    """The numbers of a rank's training. A rank that has not entered a world yet knows none of them."""
 
-    iteration_time_s: float
-    compute_time_s: float
-    samples: int
-    tokens: int
+    rank: int | None = None
+    world_size: int | None = None
+    step: int = 0
+    iteration_time_s: float | None = None
+    compute_time_s: float | None = None
+    samples: float | None = None
+    tokens: float | None = None
+    window: int = 0
+    total_steps: int | None = None
+    total_tokens: int = 0
+    loss: float | None = None
+    share: float | None = None
+    last_change: MembershipChange | None = None
 
 
-class FactWriter:
-    """Keeps the last `window` iterations and writes the fact, at most once in `interval_s` unless it is urgent.
+@dataclass(frozen=True)
+class IterationFact:
+    """One fact, complete: the node, the state of its rank, and the rank's figures."""
 
-    After each start and each change of the world the first `warmup_steps` iterations are left out and the window
-    begins anew: they are slow for reasons that say nothing about the flavor, and a step's time depends on the world.
-    """
+    instance: Instance
+    state: State
+    reason: str | None
+    figures: RankFigures
+    emulated_speed: float | None
+    peak_memory_bytes: int
+    updated_at: str
 
-    def __init__(
-        self,
-        directory: Path,
-        identity: Identity,
-        *,
-        window: int = 50,
-        warmup_steps: int = 3,
-        interval_s: float = 1.0,
-        emulated_speed: float | None = None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._path = directory.expanduser() / FILE_NAME
-        self._identity, self._emulated_speed = identity, emulated_speed
-        self._warmup_steps, self._interval_s, self._clock = warmup_steps, interval_s, clock
-        self._iterations: deque[Iteration] = deque(maxlen=window)
-        self._left_out = 0
-        self._written_at: float | None = None
-        self.state = State.STARTING
-        self.reason: str | None = None
-        self.rank: int | None = None
-        self.world_size: int | None = None
-        self.step = 0
-        self.total_steps: int | None = None
-        self.total_tokens = 0
-        self.loss: float | None = None
-        self.share: float | None = None
-        self.last_change: MembershipChange | None = None
-
-    def record(self, iteration: Iteration) -> None:
-        """Take one finished step into the window, unless it is one of the first after a change."""
-        if self._left_out < self._warmup_steps:
-            self._left_out += 1
-        else:
-            self._iterations.append(iteration)
-
-    def begin_window(self) -> None:
-        """Forget the window: the world has changed, or this rank has just begun."""
-        self._iterations.clear()
-        self._left_out = 0
-
-    def publish(self, urgent: bool = True) -> bool:
-        """Write the fact; when it is not urgent, only if the last was `interval_s` ago. Returns whether it was."""
-        now = self._clock()
-        if not urgent and self._written_at is not None and now - self._written_at < self._interval_s:
-            return False
-        _replace(self._path, json.dumps(self._fact(now)) + "\n")
-        self._written_at = now
-        return True
-
-    def announce(self, state: State, reason: str | None = None) -> None:
-        """Enter `state` and write it at once."""
-        self.state, self.reason = state, reason
-        self.publish()
-
-    def _fact(self, now: float) -> dict[str, object]:
-        return {
-            "schema": SCHEMA,
-            "instance_id": self._identity.instance_id,
-            "flavor": self._identity.flavor,
-            "rank": self.rank,
-            "world_size": self.world_size,
+    def to_json(self) -> str:
+        """Returns the fact as one JSON object, as `fact.schema.json` describes it."""
+        fact = {
+            "schema": SCHEMA_VERSION,
+            **asdict(self.instance),
             "state": self.state.value,
-            "step": self.step,
-            "iteration_time_s": self._median("iteration_time_s"),
-            "compute_time_s": self._median("compute_time_s"),
-            "samples": self._median("samples"),
-            "tokens": self._median("tokens"),
-            "window": len(self._iterations),
-            "peak_memory_bytes": peak_memory_bytes(),
-            "updated_at": timestamp(now),
-            "reason": self.reason,
-            "total_steps": self.total_steps,
-            "total_tokens": self.total_tokens,
-            "loss": self.loss,
-            "share": self.share,
-            "emulated_speed": self._emulated_speed,
-            "last_change": None if self.last_change is None else asdict(self.last_change),
+            "reason": None if self.reason is None else self.reason[:LONGEST_REASON],
+            **asdict(self.figures),
+            "emulated_speed": self.emulated_speed,
+            "peak_memory_bytes": self.peak_memory_bytes,
+            "updated_at": self.updated_at,
         }
-
-    def _median(self, field: str) -> float | None:
-        if not self._iterations:
-            return None
-        return round(float(median(getattr(iteration, field) for iteration in self._iterations)), 6)
+        return json.dumps(fact)
 
 
 def timestamp(seconds: float) -> str:
-    """Seconds since the epoch as ISO 8601 in UTC, with milliseconds and a Z."""
+    """Returns seconds since the epoch as ISO 8601 in UTC, with milliseconds and a Z."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def peak_memory_bytes() -> int:
-    """The most memory this process has ever held (Linux counts it in KiB)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write by rename, readable for all: Ansible may read facts as another user, and never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(name, 0o644)
-    os.replace(name, path)
+    """Returns the most memory that this process has ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB

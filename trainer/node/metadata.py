@@ -1,4 +1,4 @@
-"""Who this node is, by the EC2 instance metadata service, version 2 (a token first, then questions with it)."""
+"""What the EC2 instance metadata service, version 2, says about this node."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ ENDPOINT_VARIABLE = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 TIMEOUT_S = 1.0
 
-# The metadata service is on the node itself: a proxy of the environment must never see the question.
+# The metadata service is on the node itself: a proxy that the environment names is never asked.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
-class Identity:
-    """The instance's id and its flavor (EC2 instance type); on a machine outside EC2 its host name and "unknown"."""
+class Instance:
+    """An instance's id and its flavor (EC2 instance type); outside EC2 the host name and "unknown"."""
 
     instance_id: str
     flavor: str
 
 
 class Metadata:
-    """A client of the metadata service; every question is None where the service is not there or has no answer."""
+    """A client of the metadata service. An answer is None where the service is not there or does not know it."""
 
     def __init__(self, environment: Mapping[str, str] | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self._endpoint = (os.environ if environment is None else environment).get(ENDPOINT_VARIABLE, DEFAULT_ENDPOINT)
@@ -33,16 +33,16 @@ class Metadata:
         self.is_there = False
         """Whether the service has ever answered."""
 
-    def identity(self) -> Identity:
-        """This instance's id and flavor."""
+    def instance(self) -> Instance:
+        """Returns the id and the flavor of this instance."""
         token = self._token()
         self.is_there = token is not None
         instance_id = self._get("meta-data/instance-id", token)
         flavor = self._get("meta-data/instance-type", token)
-        return Identity(instance_id or socket.gethostname(), flavor or "unknown")
+        return Instance(instance_id or socket.gethostname(), flavor or "unknown")
 
     def interruption(self) -> str | None:
-        """The spot service's notice (JSON) that this instance is about to be taken back, None while there is none."""
+        """Returns the spot service's notice (JSON) that this instance is about to be taken back, or None."""
         return self._get("meta-data/spot/instance-action", self._token())
 
     def _token(self) -> str | None:

@@ -1,4 +1,4 @@
-"""What this rank has been told to do from outside while it trains: leave alone, or stop the whole training."""
+"""What a rank is asked to do from outside while it trains: to leave by itself, or to stop the whole training."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ GRACE_S = 25.0
 EXIT_INTERRUPTED = 143
 
 
-class Orders:
-    """Set from signal handlers and other threads, read by the training between two steps."""
+class Requests:
+    """Requests from signal handlers and other threads. The training reads them between two steps."""
 
     def __init__(self) -> None:
         self.leave_reason: str | None = None
@@ -20,11 +20,14 @@ class Orders:
         self._last_words: Callable[[str], None] = lambda reason: None
 
     def on_deadline(self, last_words: Callable[[str], None]) -> None:
-        """What to say (write a fact) when the time to leave has run out and the process ends where it stands."""
+        """Sets what is called with the reason when the time to leave is over, just before the process ends."""
         self._last_words = last_words
 
     def leave(self, reason: str, grace_s: float = GRACE_S) -> None:
-        """This node is about to go: leave at the next change of the world, and in `grace_s` at the latest."""
+        """Asks the rank to leave at the next change of the world, since this node is about to go.
+
+        The process ends after `grace_s` in any case.
+        """
         if self.leave_reason is None:
             self.leave_reason = reason
             timer = threading.Timer(grace_s, self._give_up)
@@ -32,19 +35,22 @@ class Orders:
             timer.start()
 
     def stop(self, reason: str) -> None:
-        """All ranks are to stop after the next step, with a checkpoint."""
+        """Asks all ranks to stop after the next step, with a checkpoint."""
         self.stop_reason = self.stop_reason or reason
 
-    def listen_to_signals(self) -> None:
-        """SIGTERM and SIGINT mean that this node is about to go. Call it in the main thread."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda received, frame: self.leave(f"interrupted by {signal.Signals(received).name}"))
+    def leave_on_signals(self) -> None:
+        """Lets SIGTERM and SIGINT mean that this node is about to go. To be called in the main thread."""
+        _on_signals(self.leave)
 
     def stop_on_signals(self) -> None:
-        """SIGTERM and SIGINT mean that the whole training is to stop; for ranks that no launcher manages."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda received, frame: self.stop(f"interrupted by {signal.Signals(received).name}"))
+        """Lets SIGTERM and SIGINT mean that the whole training is to stop: for ranks without a launcher of ours."""
+        _on_signals(self.stop)
 
     def _give_up(self) -> None:
         self._last_words(self.leave_reason or "")
         os._exit(EXIT_INTERRUPTED)
+
+
+def _on_signals(request: Callable[[str], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, frame: request(f"interrupted by {signal.Signals(received).name}"))

@@ -1,7 +1,7 @@
-"""Adam (Kingma and Ba, 2015) on a list of parameters, with all of its state in the open.
+"""Adam (Kingma and Ba 2015, https://arxiv.org/abs/1412.6980) on a list of parameters.
 
-Gluon's Trainer makes its state with the first update and counts updates per parameter; a rank that joins late needs
-both before. Here they are two lists of arrays and one number, so they can be broadcast, saved and restored exactly.
+Gluon's Trainer makes its state with the first update, and counts the updates of each parameter. A rank that joins late
+needs both before. Here the state is two lists of arrays and a number, which are broadcast, saved and restored exactly.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from typing import Any
 
 import mxnet as mx
 
-from trainer.model import kernels
-
-SLICE = 2**16
+from trainer.model.kernels import library
 
 
 class Adam:
-    """Updates `parameters` (Gluon Parameters, float32) in place from their gradients."""
+    """Updates `parameters` (Gluon Parameters, float32) in place by their gradients."""
 
     def __init__(self, parameters: Sequence[Any], beta1: float, beta2: float, epsilon: float) -> None:
         self._parameters = list(parameters)
@@ -28,7 +26,7 @@ class Adam:
         self.variances = [mx.nd.zeros_like(parameter.data()) for parameter in self._parameters]
 
     def update(self, learning_rate: float, scale: float) -> None:
-        """One update with the gradients times `scale`; bias correction as in the paper's section 2."""
+        """Makes one update by the gradients times `scale`. Bias is corrected as in section 2 of the paper."""
         self.updates += 1
         correction = math.sqrt(1 - self._beta2**self.updates) / (1 - self._beta1**self.updates)
         rates = {
@@ -40,23 +38,9 @@ class Adam:
         }
         weights = [parameter.data() for parameter in self._parameters]
         gradients = [parameter.grad() for parameter in self._parameters]
-        if weights[0].context.device_type == "cpu" and kernels.load():
+        if weights[0].context.device_type == "cpu" and library.load():
             arrays = [*weights, *gradients, *self.means, *self.variances]
             mx.nd.centavo_adam(*arrays, parameters=len(weights), **rates)
             return
         for weight, *others in zip(weights, gradients, self.means, self.variances, strict=True):
             mx.nd.adam_update(weight, *others, out=weight, wd=0.0, **rates)
-
-
-def global_norm(arrays: Sequence[Any]) -> float:
-    """The Euclidean norm of all `arrays` together; it waits for them.
-
-    MXNet adds an array's squares up one after another in float32, which loses a hundredth of 64 MiB; of slices it loses
-    nothing to speak of.
-    """
-    squares = 0.0
-    for array in arrays:
-        flat = array.reshape(-1)
-        slices = [flat[start : start + SLICE] for start in range(0, flat.size, SLICE)]
-        squares += float(mx.nd.multi_sum_sq(*slices, num_arrays=len(slices)).astype("float64").sum().asscalar())
-    return math.sqrt(squares)

@@ -1,10 +1,10 @@
-"""Gradients laid side by side in a few arrays, as they travel between the ranks: nothing is copied for the exchange.
+"""Gradients side by side in a few arrays, in which they travel between the ranks: nothing is copied for the exchange.
 
-The buckets of PyTorch's DistributedDataParallel (Li et al. 2020, https://arxiv.org/abs/2006.15704, section 3.2.2), with
-the gradients as views of them.
+These are the buckets of PyTorch's DistributedDataParallel (Li et al. 2020, https://arxiv.org/abs/2006.15704, section
+3.2.2). The gradients are views of them.
 
-Gradients of several backward passes are added up here and not by MXNet's grad_req "add", with which MXNet 1.9.1 leaves
-the gradient of an amp_cast out, and lets operators of a library overwrite theirs.
+Gradients of several backward passes are added up here. MXNet's own way is the grad_req "add", with which MXNet 1.9.1
+leaves out the gradient of an amp_cast, and lets the operators of a library overwrite theirs.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import mxnet as mx
 from mxnet import autograd
 
 _ALIGNMENT = 16
-"""Floats: a gradient begins where a cache line does."""
+"""In floats: each gradient begins where a cache line begins."""
 
 
-class Buckets:
-    """Holds the gradients of `parameters` (Gluon Parameters, float32, on one device), in their order.
+class GradientBuckets:
+    """The gradients of `parameters` (Gluon Parameters, float32, on one device), in their order.
 
-    A bucket takes gradients until it has `limit_mb` (MiB); a larger gradient has one by itself. With 0, each has.
-    Every backward pass overwrites the one before; `set_aside` and `take_back` make sums of several.
+    A bucket takes gradients up to `limit_mb` (MiB). A larger gradient has a bucket by itself; with 0, each one has.
+    Every backward pass overwrites the gradients of the one before. `set_aside` and `take_back` add several passes up.
     """
 
     def __init__(self, parameters: Sequence[Any], limit_mb: int) -> None:
@@ -34,31 +34,31 @@ class Buckets:
         self.renew()
 
     def renew(self) -> None:
-        """Lay the gradients into new arrays of zeros: one that a failed operation has touched raises for ever."""
+        """Puts the gradients into new arrays of zeros. An array that a failed operation has touched always raises."""
         self.arrays = [_lay(group) for group in self._groups]
         self._aside = []
 
     def clear(self) -> None:
-        """Set all gradients to zero."""
+        """Sets all gradients to zero."""
         for array in self.arrays:
             array[:] = 0
 
     def set_aside(self) -> None:
-        """Add the gradients to those that are set aside already; a second set of buckets is kept for it."""
+        """Adds the gradients to those that were set aside before. A second set of buckets holds them."""
         if not self._aside:
             self._aside = [mx.nd.zeros_like(array) for array in self.arrays]
         for total, array in zip(self._aside, self.arrays, strict=True):
             mx.nd.elemwise_add(total, array, out=total)
 
     def take_back(self) -> None:
-        """Let the gradients be the sum of all that were set aside since the last time."""
+        """Replaces the gradients by the sum of those that were set aside since the last call."""
         for total, array in zip(self._aside, self.arrays, strict=True):
             array[:] = total
             total[:] = 0
 
 
 def grouped(items: Sequence[Any], size_of: Callable[[Any], int], limit: int) -> list[list[Any]]:
-    """`items` in their order, in groups whose sizes add up to `limit` at most, or of one item."""
+    """Returns `items` in their order, in groups whose sizes add up to at most `limit`, or that have one item."""
     groups: list[list[Any]] = []
     filled = limit
     for item in items:
@@ -76,7 +76,7 @@ def _room(parameter: Any) -> int:
 
 
 def _lay(parameters: list[Any]) -> Any:
-    """Give `parameters` gradients that are parts of one new array; returns it."""
+    """Gives `parameters` gradients that are parts of one new array. Returns the array."""
     bucket = mx.nd.zeros((sum(map(_room, parameters)),), ctx=parameters[0].data().context)
     start = 0
     for parameter in parameters:

@@ -1,43 +1,49 @@
-"""The keys of training.yml for a person: each section with what its docstring says, then its keys and defaults."""
+"""The help on training.yml: every section with its keys, their defaults and what they mean."""
 
 from __future__ import annotations
 
 import inspect
 import textwrap
-from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, get_type_hints
 
-from trainer.settings.settings import Settings
+from pydantic.fields import FieldInfo
+
+from trainer.settings.section import Section
+from trainer.settings.training import Settings
 
 WIDTH = 100
 
 
-def described() -> str:
-    """The text, some hundred lines."""
-    hints = get_type_hints(Settings)
-    sections = [item.name for item in fields(Settings) if is_dataclass(hints[item.name])]
-    own = [_line(item, "") for item in fields(Settings) if item.name not in sections]
-    parts = ["Keys of training.yml, with their defaults (null: none, or not limited):", *_explained(Settings), *own]
-    for name in sections:
-        kind = hints[name]
-        parts += ["", f"{name}:", *_explained(kind), *(_line(item, f"{name}.") for item in fields(kind))]
-    return "\n".join(parts)
+def help_on_settings() -> str:
+    """Returns the text, some two hundred lines."""
+    sections = {
+        name: field.annotation
+        for name, field in Settings.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section)
+    }
+    lines = ["Keys of training.yml, with their defaults (null: none, or not limited):"]
+    lines += [_key(name, field) for name, field in Settings.model_fields.items() if name not in sections]
+    for name, kind in sections.items():
+        lines += ["", f"{name}:", *_paragraphs(kind)]
+        lines += [_key(f"{name}.{key}", field) for key, field in kind.model_fields.items()]
+    return "\n".join(lines)
 
 
-def _explained(kind: type) -> list[str]:
-    """The paragraphs of a docstring, wrapped and indented."""
+def _paragraphs(kind: type[Section]) -> list[str]:
+    """Returns the paragraphs of a section's docstring, wrapped and indented."""
     paragraphs = inspect.cleandoc(kind.__doc__ or "").replace("`", "").split("\n\n")
     return [
         textwrap.fill(" ".join(one.split()), WIDTH, initial_indent="  ", subsequent_indent="  ") for one in paragraphs
     ]
 
 
-def _line(item: Field[Any], prefix: str) -> str:
-    return f"    {prefix}{item.name}: {_written(item.default)}"
+def _key(name: str, field: FieldInfo) -> str:
+    explained = textwrap.fill(field.description or "", WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    return f"    {name}: {_default(field)}\n{explained}"
 
 
-def _written(value: object) -> str:
-    if value is MISSING:
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if field.is_required():
         return "(to be given)"
     if value == ():
         return "[]"

@@ -1,34 +1,34 @@
-"""What all ranks of a training must have alike: where they differed, they would train on wrong numbers in silence."""
+"""The digest that all ranks of one training have in common."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import astuple
 from pathlib import Path
 
 import trainer
-from trainer.checkpoint.checkpoints import Origin
-from trainer.settings.settings import Settings
+from trainer.checkpoint.origin import Origin
+from trainer.settings.training import Settings
 
-NODES_OWN = ("cache", "facts", "tensorboard")
-"""The settings that are each node's own affair."""
-STRANGER = (
-    "its training.yml, corpus or version of Centavo differs from that of the other nodes; every rank works out for "
-    "itself which sentences are its own, and so all need the same: prepare this node again, or start the training anew"
-)
+SETTINGS_OF_A_NODE = {"cache", "facts", "tensorboard"}
+"""The settings that may differ from node to node."""
 
 
-def identity(settings: Settings, origin: Origin) -> str:
-    """The digest that every rank of one training has: settings, text, vocabulary and the trainer's own sources."""
-    common = {name: value for name, value in asdict(settings).items() if name not in NODES_OWN}
-    known = [json.dumps(common, sort_keys=True), *asdict(origin).values(), _sources()]
-    return hashlib.sha256("\n".join(known).encode()).hexdigest()
+def training_digest(settings: Settings, origin: Origin) -> str:
+    """Returns the digest of the settings, the text, the vocabulary and the trainer's own sources.
+
+    Ranks that differed in one of these would train on wrong numbers without anybody noticing.
+    """
+    common = settings.model_dump(exclude=SETTINGS_OF_A_NODE)
+    parts = [json.dumps(common, sort_keys=True), *astuple(origin), _digest_of_sources()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 @functools.cache
-def _sources() -> str:
+def _digest_of_sources() -> str:
+    """Returns the digest of all sources of the package `trainer`, in Python and C++."""
     digest = hashlib.sha256()
     root = Path(trainer.__file__).parent
     for path in sorted(path for path in root.rglob("*") if path.is_file() and path.suffix in (".py", ".h", ".cc")):

@@ -1,8 +1,8 @@
-"""What the launcher starts on a node over SSH: the string between it and the node's warm worker.
+"""What the launcher starts on a node over SSH: the connection between it and the node's warm worker.
 
-Standard input carries the launcher's lines to the worker and standard error the worker's lines back, JSON both; the
-worker writes its output to this process's standard output itself, which it is handed over the socket. Only what the
-launcher sends becomes the worker's environment: all else of a node comes from the node.
+Standard input carries the launcher's lines to the worker, and standard error carries the worker's lines back. Both are
+JSON. The worker writes its output directly to the standard output of this process, which is handed to it over the
+socket. The worker's environment is the node's own, and what the launcher sends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 def attach(path: Path, wait_s: float = 120.0) -> int:
-    """Tie this process to the warm worker at `path`, which is waited for; its exit code."""
+    """Connects with the warm worker at `path`, which is waited for. Returns the worker's exit code."""
     connection = _connect(path, wait_s)
     if connection is None:
         return _complain(f"no warm worker listens at {path}")
@@ -36,26 +36,26 @@ def attach(path: Path, wait_s: float = 120.0) -> int:
             if message is not None and message.get("event") == "exit":
                 return int(message["code"])
             os.write(STDERR, line)
-    return _complain("the worker is gone without a word")
+    return _complain("the worker has ended and has not said why")
 
 
 def _connect(path: Path, wait_s: float) -> socket.socket | None:
-    """A connection, None when there is none in time or the launcher has hung up meanwhile."""
+    """Returns a connection, or None where there is none in time or the launcher has hung up meanwhile."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
             return connect(path)
         except OSError:
-            # The launcher says nothing before the worker has: a readable standard input has come to its end.
+            # The launcher sends nothing before the worker does: a standard input that can be read has ended.
             has_hung_up, _, _ = select.select([STDIN], [], [], RETRY_S)
             if has_hung_up or time.monotonic() > deadline:
                 return None
 
 
 def _forward(connection: socket.socket) -> None:
-    """Pass the launcher's lines on; when it hangs up, so do we, and the worker ends.
+    """Passes the launcher's lines on. When the launcher hangs up, this end does too, and the worker ends.
 
-    Standard input is read without Python's buffer, whose lock would abort this process where it ends first.
+    Standard input is read without Python's buffer. Its lock would abort this process where the process ends first.
     """
     try:
         while data := os.read(STDIN, 65536):

@@ -15,9 +15,9 @@ from controller.decide import DecisionInput, decide
 from controller.domain import Decision, Fleet, Price
 from controller.loop import Optimizer
 from controller.loop.decide_settings import decide_settings
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
-from controller.record.live.events import PlainReporter
+from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldClock, WorldTerraform, world_answering
 
 PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}

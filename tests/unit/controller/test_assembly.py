@@ -17,7 +17,7 @@ from controller.domain import Decision, Fact, Fleet, History, Observation, Price
 from controller.domain.reasons.flavors import PriceStale
 from controller.edges.clock import SystemClock
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
-from controller.record.live.events import PlainReporter
+from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.harness import PRICES, SETTINGS, SPEEDS
 
 NOW = 1_800_000_000.0

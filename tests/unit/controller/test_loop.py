@@ -24,7 +24,7 @@ from controller.domain.errors import (
 from controller.domain.reasons import Said
 from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
 from controller.domain.reasons.plans import PlanRefused, TouchesResource
-from controller.record.journal.journal import Stage
+from controller.record.journal import Stage
 from controller.words.reasons import reason_in_words
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World

@@ -1,15 +1,14 @@
-"""Parallel text to train on: one module per kind of corpus, and `load`, which picks it."""
+"""Parallel text to train on: one module for each kind of corpus, and `load`, which picks it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from trainer.data.corpus import downloaded, files, generated, multi30k
-from trainer.data.corpus.common import Corpus, CorpusError, CorpusSettings, Pair
+from trainer.data.corpus.common import Corpus, CorpusError
+from trainer.settings.data import CorpusKind, CorpusSettings
 
-__all__ = ["Corpus", "CorpusError", "CorpusSettings", "Pair", "load"]
-
-_LOADERS: dict[str, Callable[[CorpusSettings], Corpus]] = {
+_LOADERS: dict[CorpusKind, Callable[[CorpusSettings], Corpus]] = {
     "generated": generated.load,
     "files": files.load,
     "multi30k": multi30k.load,
@@ -19,12 +18,11 @@ _LOADERS: dict[str, Callable[[CorpusSettings], Corpus]] = {
 
 
 def load(settings: CorpusSettings) -> Corpus:
-    """Read or make the corpus that `settings` names.
+    """Reads or makes the corpus that `settings` names.
 
-    Raises CorpusError when the kind is unknown, or the text is missing, empty, misaligned or not UTF-8.
+    Raises:
+        CorpusError: The text is missing, empty, misaligned or not UTF-8.
     """
-    if settings.kind not in _LOADERS:
-        raise CorpusError(f"unknown corpus {settings.kind!r}; there are {', '.join(_LOADERS)}")
     corpus = _LOADERS[settings.kind](settings)
     for split in ("train", "validation", "test"):
         if not getattr(corpus, split):

@@ -1,4 +1,4 @@
-"""Parallel text from files: line n of the source file translates to line n of the target file; plain or .gz."""
+"""Parallel text from files, plain or .gz: line n of the source file translates to line n of the target file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import gzip
 from itertools import zip_longest
 from pathlib import Path
 
-from trainer.data.corpus.common import Corpus, CorpusError, CorpusSettings, Pair
+from trainer.data.corpus.common import Corpus, CorpusError, Pair
+from trainer.settings.data import CorpusSettings
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file (gzip when its name ends in .gz), as `lines_of` cuts them. Raises CorpusError."""
+    """Returns the lines of a UTF-8 file, which may be .gz, as `lines_of` cuts them. Raises CorpusError."""
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError) as error:
@@ -19,9 +20,10 @@ def read_lines(path: Path) -> list[str]:
 
 
 def lines_of(content: bytes, name: str) -> list[str]:
-    """The lines of UTF-8 text, without byte order mark, line ends and outer blanks.
+    """Returns the lines of UTF-8 text, without byte order mark, line ends and outer blanks.
 
-    Raises CorpusError naming the file, and the line (from 1) where it is not UTF-8.
+    Raises:
+        CorpusError: A line is not UTF-8. The message has `name`, the name of the text, and the line's number from 1.
     """
     lines = []
     for number, line in enumerate(content.split(b"\n"), start=1):
@@ -37,7 +39,7 @@ def lines_of(content: bytes, name: str) -> list[str]:
 
 
 def read_pairs(source: Path, target: Path) -> list[Pair]:
-    """The pairs of two aligned files. Raises CorpusError that names the line where they stop being aligned."""
+    """Returns the pairs of two aligned files. Raises CorpusError, which names the line that is not aligned."""
     sources, targets = read_lines(source), read_lines(target)
     for path, lines in ((source, sources), (target, targets)):
         if not lines:
@@ -65,5 +67,5 @@ def _split(settings: CorpusSettings, name: str) -> list[Pair]:
 
 
 def load(settings: CorpusSettings) -> Corpus:
-    """Read the three splits that `settings` names; files may be plain or .gz."""
+    """Reads the three splits that `settings` names. Files may be plain or .gz."""
     return Corpus("files", _split(settings, "train"), _split(settings, "validation"), _split(settings, "test"))

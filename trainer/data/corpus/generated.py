@@ -1,7 +1,7 @@
 """English-Portuguese dates, numbers, amounts of money and durations, made from CLDR (Babel) and num2words.
 
-Every pair is a translation as those libraries write it. The years stay between 1970 and 2069, so that the two digits of
-CLDR's short English date name one year. Pairs are distinct in their source, so the splits share no sentence.
+Every pair is a translation as these libraries write it. The years are from 1970 to 2069, so that the two digits of
+CLDR's short English date name one year. The sources of the pairs are distinct, so that the splits share no sentence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Callable
 from babel import dates, lists, numbers, units
 from num2words import num2words
 
-from trainer.data.corpus.common import Corpus, CorpusError, CorpusSettings, Pair, language_pair
+from trainer.data.corpus.common import Corpus, CorpusError, Pair, language_pair
+from trainer.settings.data import CorpusSettings
 
 _NUM2WORDS = {"en": "en", "pt": "pt_BR"}
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
@@ -24,7 +25,7 @@ _DURATION_UNITS = (("decade", 99), ("week", 51), ("hour", 23), ("minute", 59), (
 _MAX_ATTEMPTS_PER_PAIR = 20
 
 Writer = Callable[[str], str]
-"""Writes one value in a language, "en" or "pt": CLDR's "pt" is the Portuguese of Brazil, as num2words' "pt_BR"."""
+"""Writes one value in a language, "en" or "pt". CLDR's "pt" is the Portuguese of Brazil, as is num2words' "pt_BR"."""
 
 
 def _date(rng: random.Random) -> Writer:
@@ -71,12 +72,12 @@ _WEIGHTS = (25, 20, 5, 10, 20, 20)
 
 
 def _clean(text: str) -> str:
-    """CLDR's no-break spaces as plain ones, so that words and pieces are told apart the same way everywhere."""
+    """Returns the text with plain spaces in place of CLDR's no-break spaces, so that words are cut alike."""
     return " ".join(text.split())
 
 
 def distinct_pairs(count: int, source: str, target: str, seed: int) -> list[Pair]:
-    """`count` pairs with distinct sources in random order, the same for the same arguments on every machine."""
+    """Returns `count` pairs with distinct sources in random order, the same on every machine."""
     rng = random.Random(seed)
     found: dict[str, str] = {}
     for _ in range(count * _MAX_ATTEMPTS_PER_PAIR):
@@ -88,7 +89,7 @@ def distinct_pairs(count: int, source: str, target: str, seed: int) -> list[Pair
 
 
 def load(settings: CorpusSettings) -> Corpus:
-    """Make the corpus: `pairs` for training, `held_out` for validation and as many for test. Takes some 2 s."""
+    """Makes the corpus: `pairs` for training, `held_out` for validation and as many for the test. Takes some 2 s."""
     source, target = language_pair(settings, ("en", "pt"))
     if settings.pairs < 1 or settings.held_out < 1:
         raise CorpusError(f"`pairs` and `held_out` must be 1 or more, not {settings.pairs} and {settings.held_out}")

@@ -1,15 +1,16 @@
 """Multi30k (Elliott et al. 2016, https://aclanthology.org/W16-3210): English-German captions, from a directory.
 
-The directory has `train`, `val` and `test_2016_flickr`, each as `NAME.LANGUAGE.gz` (raw) and
-`NAME.lc.norm.tok.LANGUAGE.gz` (lower-cased, normalised, tokenised); plain files without .gz will do.
+The directory has `train`, `val` and `test_2016_flickr`, each as `NAME.LANGUAGE.gz` (raw) and as
+`NAME.lc.norm.tok.LANGUAGE.gz` (lower-cased, normalised, tokenised). Plain files, without .gz, are read too.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from trainer.data.corpus.common import Corpus, CorpusError, CorpusSettings, Pair, language_pair
+from trainer.data.corpus.common import Corpus, CorpusError, Pair, language_pair
 from trainer.data.corpus.files import read_pairs
+from trainer.settings.data import CorpusSettings
 
 _NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
 
@@ -23,7 +24,7 @@ def _find(directory: Path, stem: str, language: str) -> Path:
 
 
 def load(settings: CorpusSettings) -> Corpus:
-    """Read Multi30k from `settings.directory`; `settings.text` chooses raw or tokenised text."""
+    """Reads Multi30k from `settings.directory`. `settings.text` chooses raw or tokenised text."""
     source, target = language_pair(settings, ("en", "de"))
     if settings.directory is None:
         raise CorpusError("corpus `multi30k` needs `directory`, the folder with train.en.gz and the others")

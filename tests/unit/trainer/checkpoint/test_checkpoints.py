@@ -13,8 +13,13 @@ import numpy as np
 import pytest
 from moto import mock_aws
 
-from trainer.checkpoint.checkpoints import Checkpoint, CheckpointError, Checkpoints, Origin, decode, encode
-from trainer.checkpoint.storage import DirectoryStorage, S3Storage, Storage, StorageError, open_storage
+from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
+from trainer.checkpoint.checkpoints import Checkpoints
+from trainer.checkpoint.directory_storage import DirectoryStorage
+from trainer.checkpoint.open_storage import open_storage
+from trainer.checkpoint.origin import Origin
+from trainer.checkpoint.s3_storage import S3Storage
+from trainer.checkpoint.storage import Storage, StorageError
 
 ORIGIN = Origin("settings-1", "vocabulary-1", "corpus-1")
 

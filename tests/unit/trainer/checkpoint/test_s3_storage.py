@@ -38,7 +38,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
 
 
 def train(directory: Path, cloud: LocalCloud, storage: str, *options: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a training of its own settings file; its log is what it says."""
+    """Starts a training with its own settings file."""
     config = directory / "training.yml"
     config.write_text(yaml.safe_dump({**TRAINING, "storage": storage, "cache": str(directory / "cache")}))
     command = [sys.executable, "-W", "ignore", "-m", "trainer", "train", "--config", str(config), *options]
@@ -58,7 +58,7 @@ def train(directory: Path, cloud: LocalCloud, storage: str, *options: str, **env
 
 
 def checkpoints(cloud: LocalCloud) -> list[str]:
-    """The keys of the checkpoints in the bucket, sorted."""
+    """Returns the keys of the checkpoints in the bucket, sorted."""
     listed = cloud.client("s3").list_objects_v2(Bucket=BUCKET, Prefix=f"{PREFIX}/checkpoints/")
     return sorted(entry["Key"] for entry in listed.get("Contents", []))
 

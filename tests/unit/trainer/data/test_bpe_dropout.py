@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from trainer.data import corpus
-from trainer.data.batch_stream import Feed
-from trainer.data.batches import Encoded, encode_pairs
-from trainer.data.bpe_dropout import Resampler
-from trainer.data.vocabulary import Vocabulary, VocabularySettings
-from trainer.settings.settings import BatchSettings
+from trainer.data.batch_stream import BatchStream, Cut
+from trainer.data.bpe_dropout import BpeDropout
+from trainer.data.samples import Encoded, encode_pairs
+from trainer.data.vocabulary import Vocabulary
+from trainer.settings.data import BatchSettings, CorpusSettings, VocabularySettings
 
 BATCH = BatchSettings(tokens=512, max_tokens=80)
 
 
 @pytest.fixture(scope="module")
 def pairs() -> list[tuple[str, str]]:
-    return corpus.load(corpus.CorpusSettings(pairs=300, held_out=10)).train
+    return corpus.load(CorpusSettings(pairs=300, held_out=10)).train
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +29,12 @@ def whole(vocabulary: Vocabulary, pairs: list[tuple[str, str]]) -> Encoded:
     return encode_pairs(vocabulary, pairs, BATCH.max_tokens)
 
 
-def feed(vocabulary: Vocabulary, whole: Encoded, dropout: float = 0.1) -> Feed:
-    return Feed(whole, BATCH, 3, vocabulary.pad_id, Resampler(vocabulary, dropout, 3, BATCH.max_tokens))
+def stream(vocabulary: Vocabulary, whole: Encoded, dropout: float = 0.1) -> BatchStream:
+    return BatchStream(whole, BATCH, 3, vocabulary.pad_id, BpeDropout(vocabulary, dropout, 3, BATCH.max_tokens))
 
 
 def test_an_epoch_reads_every_sentence_once_whatever_its_pieces(vocabulary: Vocabulary, whole: Encoded) -> None:
-    one = feed(vocabulary, whole)
+    one = stream(vocabulary, whole)
     for epoch in range(2):
         cursors = range(epoch * one.batches_per_epoch, (epoch + 1) * one.batches_per_epoch)
         samples = [sample for cursor in cursors for sample in one.samples_at(cursor)]
@@ -44,34 +44,33 @@ def test_an_epoch_reads_every_sentence_once_whatever_its_pieces(vocabulary: Voca
 
 
 def test_pieces_depend_on_the_seed_and_the_epoch_alone(vocabulary: Vocabulary, whole: Encoded) -> None:
-    resampler = Resampler(vocabulary, 0.1, 3, BATCH.max_tokens)
-    fifth = resampler.epoch(whole, 5)
-    resampler.epoch(whole, 6)
-    assert Resampler(vocabulary, 0.1, 3, BATCH.max_tokens).epoch(whole, 5) == fifth
-    assert resampler.epoch(whole, 6).samples != fifth.samples
-    assert Resampler(vocabulary, 0.1, 4, BATCH.max_tokens).epoch(whole, 5).samples != fifth.samples
+    bpe_dropout = BpeDropout(vocabulary, 0.1, 3, BATCH.max_tokens)
+    fifth = bpe_dropout.epoch(whole, 5)
+    bpe_dropout.epoch(whole, 6)
+    assert BpeDropout(vocabulary, 0.1, 3, BATCH.max_tokens).epoch(whole, 5) == fifth
+    assert bpe_dropout.epoch(whole, 6).samples != fifth.samples
+    assert BpeDropout(vocabulary, 0.1, 4, BATCH.max_tokens).epoch(whole, 5).samples != fifth.samples
 
 
 def test_ranks_together_read_what_one_would(vocabulary: Vocabulary, whole: Encoded) -> None:
-    def rows(rank: int, shares: list[float], step: int) -> list[tuple[list[int], list[int]]]:
-        one = feed(vocabulary, whole)
-        one._rank, one._shares = rank, shares
+    def rows(cut: Cut, step: int) -> list[tuple[list[int], list[int]]]:
+        one = stream(vocabulary, whole)
         return [
             (source[: int(source_len)].tolist(), target[: int(target_len)].tolist())
-            for part in one.parts_at(step)
+            for part in one.parts_at(step, cut)
             if part is not None
             for source, source_len, target, target_len in zip(
                 part.src, part.src_len, part.tgt, part.tgt_len, strict=True
             )
         ]
 
-    for step in (0, feed(vocabulary, whole).batches_per_epoch + 1):
-        assert rows(0, [0.3, 0.7], step) + rows(1, [0.3, 0.7], step) == rows(0, [1.0], step)
+    for step in (0, stream(vocabulary, whole).batches_per_epoch + 1):
+        assert rows(Cut(0, (0.3, 0.7)), step) + rows(Cut(1, (0.3, 0.7)), step) == rows(Cut(), step)
 
 
 def test_a_sentence_that_would_become_too_long_keeps_its_pieces(vocabulary: Vocabulary, whole: Encoded) -> None:
     limit = max(max(lengths) for lengths in whole.lengths)
-    sampled = Resampler(vocabulary, 0.9, 3, limit).epoch(whole, 0)
+    sampled = BpeDropout(vocabulary, 0.9, 3, limit).epoch(whole, 0)
     assert max(max(lengths) for lengths in sampled.lengths) <= limit
     kept = [new == old for new, old in zip(sampled.samples, whole.samples, strict=True)]
     assert any(kept) and not all(kept)
@@ -81,23 +80,23 @@ def test_an_epoch_s_boundary_is_crossed_again_without_reading_anew(
     vocabulary: Vocabulary, whole: Encoded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_epochs: list[int] = []
-    epoch_of = Resampler.epoch
+    epoch_of = BpeDropout.epoch
 
-    def epoch(self: Resampler, encoded: Encoded, number: int) -> Encoded:
+    def epoch(self: BpeDropout, encoded: Encoded, number: int) -> Encoded:
         read_epochs.append(number)
         return epoch_of(self, encoded, number)
 
-    one = feed(vocabulary, whole)
+    one = stream(vocabulary, whole)
     cursors = (one.batches_per_epoch - 1, one.batches_per_epoch)
-    expected = [feed(vocabulary, whole).samples_at(cursor) for cursor in cursors]
-    monkeypatch.setattr(Resampler, "epoch", epoch)
+    expected = [stream(vocabulary, whole).samples_at(cursor) for cursor in cursors]
+    monkeypatch.setattr(BpeDropout, "epoch", epoch)
     for _ in range(2):
         assert [one.samples_at(cursor) for cursor in cursors] == expected
     assert read_epochs == [0, 1]
 
 
 def test_what_bounds_a_batch_grows_with_the_sentences(vocabulary: Vocabulary, whole: Encoded) -> None:
-    plain, dropped = Feed(whole, BATCH, 3, vocabulary.pad_id), feed(vocabulary, whole, 0.3)
+    plain, dropped = BatchStream(whole, BATCH, 3, vocabulary.pad_id), stream(vocabulary, whole, 0.3)
     assert dropped.batches_per_epoch == plain.batches_per_epoch
     assert plain.batch_tokens == BATCH.tokens < dropped.batch_tokens
     assert plain.longest < dropped.longest <= BATCH.max_tokens

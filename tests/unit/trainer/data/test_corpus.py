@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from trainer.data import corpus
-from trainer.data.corpus import CorpusError, CorpusSettings, generated
+from trainer.data.corpus import generated
+from trainer.data.corpus.common import CorpusError
 from trainer.data.corpus.generated import distinct_pairs
+from trainer.settings.data import CorpusSettings
+from trainer.settings.section import SettingsError, section_from
 
 SMALL = CorpusSettings(pairs=300, held_out=50)
 
@@ -31,7 +33,7 @@ def test_generated_corpus_is_the_same_for_the_same_seed() -> None:
 
 
 def test_generated_corpus_differs_for_another_seed() -> None:
-    assert corpus.load(SMALL).train != corpus.load(replace(SMALL, seed=2)).train
+    assert corpus.load(SMALL).train != corpus.load(SMALL.model_copy(update={"seed": 2})).train
 
 
 def test_generated_splits_have_the_sizes_asked_for_and_share_no_sentence() -> None:
@@ -63,7 +65,7 @@ def test_generated_corpus_has_no_blanks_but_single_spaces() -> None:
 
 def test_generated_corpus_goes_the_other_way_too() -> None:
     forth = corpus.load(SMALL)
-    back = corpus.load(replace(SMALL, source="pt", target="en"))
+    back = corpus.load(SMALL.model_copy(update={"source": "pt", "target": "en"}))
     assert {(target, source) for source, target in back.train} & set(forth.train)
 
 
@@ -125,7 +127,7 @@ def test_a_torn_gzip_file_is_named(tmp_path: Path) -> None:
 
 def test_files_without_a_split_say_which(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="`test: "):
-        corpus.load(replace(files(tmp_path, ["1"], ["2"]), test=()))
+        corpus.load(files(tmp_path, ["1"], ["2"]).model_copy(update={"test": ()}))
 
 
 def multi30k(tmp_path: Path) -> CorpusSettings:
@@ -139,7 +141,7 @@ def multi30k(tmp_path: Path) -> CorpusSettings:
 def test_multi30k_is_read_tokenised_or_raw(tmp_path: Path) -> None:
     settings = multi30k(tmp_path)
     assert corpus.load(settings).test == [("test_2016_flickr en tokenised", "test_2016_flickr de tokenised")]
-    assert corpus.load(replace(settings, text="raw")).validation == [("val en raw", "val de raw")]
+    assert corpus.load(settings.model_copy(update={"text": "raw"})).validation == [("val en raw", "val de raw")]
 
 
 def test_multi30k_names_the_file_that_is_missing(tmp_path: Path) -> None:
@@ -180,5 +182,5 @@ def test_languages_that_a_corpus_lacks_are_refused() -> None:
 
 
 def test_an_unknown_kind_lists_the_known_ones() -> None:
-    with pytest.raises(CorpusError, match="generated, files, multi30k"):
-        corpus.load(CorpusSettings(kind="opus"))  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="kind: must be one of generated, files, multi30k, iwslt2015, wmt2014"):
+        section_from(CorpusSettings, {"kind": "opus"})

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from trainer.data import corpus, vocabulary
-from trainer.data.vocabulary import Vocabulary, VocabularyError, VocabularySettings
+from trainer.data.vocabulary import Vocabulary, VocabularyError
+from trainer.settings.data import CorpusSettings, VocabularySettings
+from trainer.settings.section import SettingsError, section_from
 
 SIZE = VocabularySettings(size=420)
 
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    made = corpus.load(corpus.CorpusSettings(pairs=2_000, held_out=10))
+    made = corpus.load(CorpusSettings(pairs=2_000, held_out=10))
     return [text for pair in made.train for text in pair]
 
 
@@ -59,8 +60,8 @@ def test_the_more_merges_are_left_out_the_more_pieces_there_are(learned: Vocabul
 
 @pytest.mark.parametrize("dropout", [-0.1, 1.0])
 def test_a_dropout_that_is_no_share_is_refused(dropout: float) -> None:
-    with pytest.raises(ValueError, match="dropout must be from 0 to below 1"):
-        VocabularySettings(dropout=dropout)
+    with pytest.raises(SettingsError, match=r"dropout: must be (0 or more|below 1), not"):
+        section_from(VocabularySettings, {"dropout": dropout})
 
 
 def test_special_ids_are_the_first_four_and_leave_no_trace(learned: Vocabulary) -> None:
@@ -93,7 +94,7 @@ def test_it_is_learned_once_for_the_same_text_and_size(
     first = Vocabulary.learn_or_load(texts, SIZE, tmp_path)
     monkeypatch.setattr(Vocabulary, "learn", lambda *_: pytest.fail("learned again"))
     assert Vocabulary.learn_or_load(iter(texts), SIZE, tmp_path).digest == first.digest
-    assert Vocabulary.learn_or_load(texts, replace(SIZE, dropout=0.1), tmp_path).digest == first.digest
+    assert Vocabulary.learn_or_load(texts, SIZE.model_copy(update={"dropout": 0.1}), tmp_path).digest == first.digest
 
 
 def test_other_text_or_size_is_learned_anew(texts: list[str], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from trainer.elastic.balance import Balancer, limited, step_towards
 
 
 def settle(speeds: list[float], steps: int = 200, **options: float) -> Balancer:
-    """A balancer after `steps` steps on ranks of these speeds (tokens/s), all unknown at the beginning."""
+    """Returns a balancer after `steps` steps on ranks of these speeds (tokens/s), all unknown at first."""
     balancer = Balancer(every_steps=5, max_change=options.get("max_change", 0.3))
     balancer.begin([None] * len(speeds), [None] * len(speeds))
     for _ in range(steps):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import re
 from pathlib import Path
@@ -13,13 +12,16 @@ import pytest
 from mxnet import autograd, gluon
 
 from trainer import cli
-from trainer.data.batches import collate, encode_pairs
-from trainer.data.vocabulary import Vocabulary, VocabularySettings
+from trainer.data.batch import collate
+from trainer.data.samples import encode_pairs
+from trainer.data.vocabulary import Vocabulary
 from trainer.inference.step_decoder import StepDecoder
 from trainer.inference.translate import translate
-from trainer.model import transformer as model
-from trainer.model.transformer import ModelSettings, TranslationModel
-from trainer.settings.settings import TranslateSettings
+from trainer.model import build as model
+from trainer.model.transformer import TranslationModel
+from trainer.settings.data import VocabularySettings
+from trainer.settings.model import ModelSettings
+from trainer.settings.training import TranslateSettings
 
 WORDS = {"one": "um", "two": "dois", "three": "três", "four": "quatro", "five": "cinco"}
 
@@ -74,7 +76,7 @@ def test_the_order_is_kept_whatever_the_batches(trained: TranslationModel, batch
 
 
 def test_the_length_penalty_prefers_longer_translations() -> None:
-    """Of a model that has learned nothing, and with this seed does not just repeat the source's last word."""
+    """Returns translations by a model that has learned nothing, and whose seed makes it say several words."""
     made = model.build(ModelSettings(layers=1, units=32, hidden=64, heads=2, max_length=12, seed=4), len(Words.words))
 
     def words(alpha: float, k: float) -> int:
@@ -119,12 +121,13 @@ def test_step_by_step_scores_equal_those_of_gluonnlp() -> None:
         assert scores.asnumpy() == pytest.approx(mx.nd.log_softmax(expected).asnumpy(), abs=1e-5)
 
 
-def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path) -> None:
+def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), 40).save(tmp_path)
     texts = [" ".join(str(number) for number in range(start, start + 9)) for start in range(200)]
     Vocabulary.learn(texts, VocabularySettings(size=280)).save(tmp_path)
-    with pytest.raises(ValueError, match=r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same"):
-        cli._translate(argparse.Namespace(model=tmp_path, beam_size=None, alpha=None, k=None))
+    assert cli.main(["translate", "--model", str(tmp_path)]) == cli.EXIT_USAGE
+    told = capsys.readouterr().err
+    assert re.search(r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same", told)
 
 
 def test_lines_are_translated_whatever_ends_them(
@@ -134,11 +137,10 @@ def test_lines_are_translated_whatever_ends_them(
     vocabulary = Vocabulary.learn(texts, VocabularySettings(size=290))
     vocabulary.save(tmp_path)
     model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), len(vocabulary)).save(tmp_path)
-    asked = argparse.Namespace(model=tmp_path, beam_size=2, alpha=None, k=None)
 
     def answer(text: str) -> str:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        assert cli._translate(asked) == 0
+        assert cli.main(["translate", "--model", str(tmp_path), "--beam-size", "2"]) == 0
         return capsys.readouterr().out
 
     plain = answer("one two\n\nthree\n")

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from tests.support.fleet import Fleet, Host, wait_until
-from trainer.data.batch_stream import Feed
-from trainer.data.batches import encode_pairs
+from trainer.data.batch_stream import BatchStream
 from trainer.data.corpus import load as load_corpus
+from trainer.data.samples import encode_pairs
 from trainer.data.vocabulary import Vocabulary
-from trainer.settings.settings import read
+from trainer.settings.file import read
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -58,7 +58,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 
 def tell(fleet: Fleet) -> Story:
-    """Grow, drain rank 0, interrupt one, lose rank 0, stop the launcher, launch again, finish."""
+    """Grows, drains rank 0, interrupts a rank, loses rank 0, stops the launcher, launches again, finishes."""
     story = Story(fleet)
     first, second, third, fourth = (fleet.add(number, speed=0.1) for number in (1, 2, 3, 4))
     fleet.write_hosts([first, second])
@@ -138,13 +138,13 @@ def test_all_ranks_hold_the_same_parameters_at_the_end(story: Story) -> None:
 
 
 def test_every_sample_was_trained_on_exactly_once_an_epoch(story: Story) -> None:
-    """The tokens are those of the planned global batches: a sample left out or seen twice would change their number."""
+    """Compares with the planned global batches: a sample left out or seen twice would change the tokens."""
     settings = read(story.fleet.config)
     corpus = load_corpus(settings.corpus)
     texts = (text for pair in corpus.train for text in pair)
     vocabulary = Vocabulary.learn_or_load(texts, settings.vocabulary, Path(settings.cache))
     encoded = encode_pairs(vocabulary, corpus.train, settings.batch.max_tokens)
-    feed = Feed(encoded, settings.batch, settings.seed, vocabulary.pad_id)
+    feed = BatchStream(encoded, settings.batch, settings.seed, vocabulary.pad_id)
     planned = sum(encoded.lengths[index][1] - 1 for step in range(STEPS) for index in feed.indices_at(step))
     assert story.scores["tokens"] == planned
 

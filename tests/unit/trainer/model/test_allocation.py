@@ -22,8 +22,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 GIVEN_BACK = """
-from trainer.model.allocation import give_back, reuse_memory
-from trainer.training.memory_preflight import resident_bytes
+from trainer.model.allocation import give_back
+from trainer.model.allocation import reuse_memory
+from trainer.node.memory import resident_bytes
 if not reuse_memory():
     print("no mallopt")
     raise SystemExit
@@ -37,7 +38,7 @@ print(before - resident_bytes())
 
 
 def measured(program: str, *arguments: str) -> int:
-    """What a program prints, run in a process of its own."""
+    """Returns what a program prints in its own process."""
     command = [sys.executable, "-c", program, *arguments]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     if printed == "no mallopt":
@@ -46,7 +47,7 @@ def measured(program: str, *arguments: str) -> int:
 
 
 def test_a_large_array_after_another_costs_no_page_faults() -> None:
-    """Making and dropping 40 MB ten times."""
+    """Measures the page faults of making and dropping 40 MB ten times."""
     faults = measured(FAULTS, "reused")
     assert faults < 100
     assert measured(FAULTS, "as it comes") > faults

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from trainer.model import transformer as model
+from trainer.model import build as model
 from trainer.model.positions import sinusoids
-from trainer.model.transformer import ModelSettings
+from trainer.settings.model import ModelSettings
 
 
 def test_each_pair_of_units_is_the_sine_and_the_cosine_of_one_angle() -> None:

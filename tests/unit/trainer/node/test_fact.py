@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trainer.node.fact import FactWriter, Iteration, MembershipChange, State
-from trainer.node.metadata import Identity
+from trainer.node.fact import MembershipChange, RankFigures, State
+from trainer.node.fact_writer import FactWriter
+from trainer.node.metadata import Instance
 
 
 class Clock:
@@ -21,7 +22,7 @@ class Clock:
 
 
 def writer(directory: Path, clock: Clock | None = None, **options: Any) -> FactWriter:
-    return FactWriter(directory, Identity("i-1", "c5.large"), clock=clock or Clock(), **options)
+    return FactWriter(directory, Instance("i-1", "c5.large"), clock=clock or Clock(), **options)
 
 
 def read(directory: Path) -> dict[str, Any]:
@@ -39,46 +40,38 @@ def test_a_fact_begins_with_nothing_made_up(tmp_path: Path) -> None:
     assert fact["updated_at"] == "1970-01-12T13:46:40.000Z"
 
 
-def test_times_are_medians_without_the_first_steps(tmp_path: Path) -> None:
-    facts = writer(tmp_path, warmup_steps=2, window=3)
-    for seconds in (9.0, 9.0, 7.0, 1.0, 2.0, 6.0):
-        facts.record(Iteration(seconds, seconds / 2, 64, 1000))
+def test_the_figures_of_a_training_are_in_the_fact(tmp_path: Path) -> None:
+    change = MembershipChange("2026-11-21T06:00:00.000Z", 6, 11, 1.5, 0)
+    facts = writer(tmp_path)
+    facts.update(RankFigures(rank=3, world_size=11, step=7, tokens=1000.0, window=2, last_change=change))
     facts.announce(State.TRAINING)
     fact = read(tmp_path)
-    assert (fact["window"], fact["iteration_time_s"], fact["compute_time_s"]) == (3, 2.0, 1.0)
-    assert (fact["samples"], fact["tokens"]) == (64.0, 1000.0)
-
-
-def test_a_change_of_the_world_begins_the_window_anew(tmp_path: Path) -> None:
-    facts = writer(tmp_path, warmup_steps=1)
-    for seconds in (5.0, 1.0, 1.0):
-        facts.record(Iteration(seconds, seconds, 1, 1))
-    facts.begin_window()
-    facts.record(Iteration(8.0, 8.0, 1, 1))
-    facts.last_change = MembershipChange("2026-11-21T06:00:00.000Z", 6, 11, 1.5, 0)
-    facts.announce(State.TRAINING)
-    fact = read(tmp_path)
-    assert (fact["window"], fact["iteration_time_s"]) == (0, None)
+    assert (fact["rank"], fact["world_size"], fact["step"], fact["tokens"], fact["window"]) == (3, 11, 7, 1000.0, 2)
     assert fact["last_change"] == {
         "at": "2026-11-21T06:00:00.000Z", "from_size": 6, "to_size": 11, "pause_s": 1.5, "steps_lost": 0,
     }  # fmt: skip
 
 
+def test_a_very_long_reason_is_cut(tmp_path: Path) -> None:
+    writer(tmp_path).announce(State.FAILED, "a traceback " * 1000)
+    assert len(read(tmp_path)["reason"]) == 2000
+
+
 def test_facts_are_written_at_most_once_a_second_unless_the_state_changes(tmp_path: Path) -> None:
     clock = Clock()
     facts = writer(tmp_path, clock)
-    assert facts.publish(urgent=False)
+    assert facts.refresh()
     clock.now += 0.5
-    assert not facts.publish(urgent=False)
+    assert not facts.refresh()
     facts.announce(State.DRAINING, "left as planned")
     assert read(tmp_path)["state"] == "draining"
     clock.now += 1.0
-    assert facts.publish(urgent=False)
+    assert facts.refresh()
 
 
 def test_a_fact_is_replaced_as_a_whole_and_leaves_nothing_behind(tmp_path: Path) -> None:
     facts = writer(tmp_path / "facts.d")
     for _ in range(3):
-        facts.publish()
+        facts.announce(State.TRAINING)
     assert [path.name for path in (tmp_path / "facts.d").iterdir()] == ["iteration.fact"]
     assert (tmp_path / "facts.d" / "iteration.fact").stat().st_mode & 0o777 == 0o644

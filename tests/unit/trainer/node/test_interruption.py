@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from trainer.node.interruption import MARGIN_S, await_notice, ends_at
-from trainer.node.requests import Orders
+from trainer.node.requests import Requests
 
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=timezone.utc).timestamp()
 NOTICE = '{"action": "terminate", "time": "2026-11-21T06:02:00Z"}'
@@ -23,7 +23,7 @@ class FakeMetadata:
         return self.answers.pop(0)
 
 
-class FakeOrders(Orders):
+class FakeRequests(Requests):
     """Notes the order, and starts no clock that would end the tests."""
 
     def leave(self, reason: str, grace_s: float = 0.0) -> None:
@@ -32,10 +32,10 @@ class FakeOrders(Orders):
 
 def test_the_rank_stays_until_shortly_before_the_end() -> None:
     slept: list[float] = []
-    orders = FakeOrders()
-    await_notice(FakeMetadata(None, None, NOTICE), orders, lambda: NOW, slept.append)  # type: ignore[arg-type]
-    assert orders.leave_reason is not None
-    assert orders.leave_reason.startswith("interrupted by the spot service")
+    requests = FakeRequests()
+    await_notice(FakeMetadata(None, None, NOTICE), requests, lambda: NOW, slept.append)  # type: ignore[arg-type]
+    assert requests.leave_reason is not None
+    assert requests.leave_reason.startswith("interrupted by the spot service")
     assert slept[-1] == pytest.approx(120 - MARGIN_S)
 
 
@@ -43,6 +43,6 @@ def test_the_rank_stays_until_shortly_before_the_end() -> None:
 def test_a_notice_that_names_no_time_means_now(notice: str) -> None:
     assert ends_at(notice, otherwise=NOW) == NOW
     slept: list[float] = []
-    orders = FakeOrders()
-    await_notice(FakeMetadata(notice), orders, lambda: NOW, slept.append)  # type: ignore[arg-type]
-    assert (orders.leave_reason is not None, slept) == (True, [0.0])
+    requests = FakeRequests()
+    await_notice(FakeMetadata(notice), requests, lambda: NOW, slept.append)  # type: ignore[arg-type]
+    assert (requests.leave_reason is not None, slept) == (True, [0.0])

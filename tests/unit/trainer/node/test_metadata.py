@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from trainer.node.metadata import Identity, Metadata
+from trainer.node.metadata import Instance, Metadata
 
 ANSWERS = {"/latest/meta-data/instance-id": "i-0abc", "/latest/meta-data/instance-type": "c5.large"}
 
@@ -36,7 +36,7 @@ class Service(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Says nothing."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def endpoint() -> Iterator[str]:
 
 def test_the_identity_is_asked_with_a_token(endpoint: str) -> None:
     metadata = Metadata({"AWS_EC2_METADATA_SERVICE_ENDPOINT": endpoint})
-    assert metadata.identity() == Identity("i-0abc", "c5.large")
+    assert metadata.instance() == Instance("i-0abc", "c5.large")
 
 
 def test_no_spot_notice_is_no_interruption(endpoint: str) -> None:
@@ -61,6 +61,6 @@ def test_outside_ec2_the_host_name_stands_in() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
-        assert Metadata({"AWS_EC2_METADATA_SERVICE_ENDPOINT": nobody}).identity() == Identity(
+        assert Metadata({"AWS_EC2_METADATA_SERVICE_ENDPOINT": nobody}).instance() == Instance(
             socket.gethostname(), "unknown"
         )

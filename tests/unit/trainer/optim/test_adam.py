@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from mxnet import gluon
 
-from trainer.model import kernels
-from trainer.optim.adam import Adam, global_norm
+from trainer.model.kernels import library
+from trainer.optim.adam import Adam
+from trainer.optim.gradient_norm import global_norm
 
 SHAPES = [(1_003,), (17, 64), (1,)]
 
@@ -27,7 +28,7 @@ def parameters() -> list[Any]:
 
 
 def updated(updates: int = 4) -> list[Any]:
-    """Weights, means and variances after some updates."""
+    """Returns weights, means and variances after some updates."""
     those = parameters()
     adam, rng = Adam(those, 0.9, 0.98, 1e-9), np.random.RandomState(2)
     for update in range(updates):
@@ -50,10 +51,10 @@ def test_an_update_is_that_of_the_papers_second_section() -> None:
     np.testing.assert_allclose(updated()[1], expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.skipif(not kernels.load(), reason="there is no C++ compiler here")
+@pytest.mark.needs_tool("g++")
 def test_the_fused_update_has_the_bits_of_mxnets(monkeypatch: pytest.MonkeyPatch) -> None:
     fused = updated()
-    monkeypatch.setattr(kernels, "load", lambda: False)
+    monkeypatch.setattr(library, "load", lambda: False)
     for found, expected in zip(fused, updated(), strict=True):
         np.testing.assert_array_equal(found.view("int32"), expected.view("int32"))
 

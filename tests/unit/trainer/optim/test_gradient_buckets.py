@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import mxnet as mx
@@ -10,23 +9,23 @@ import numpy as np
 import pytest
 from mxnet import autograd
 
-from trainer.model import transformer as model
-from trainer.model.transformer import ModelSettings, Precision, kernels
-from trainer.optim.gradient_buckets import Buckets, grouped
+from trainer.model import build as model
+from trainer.model.kernels import processor
+from trainer.model.transformer import TranslationModel
+from trainer.optim.gradient_buckets import GradientBuckets, grouped
+from trainer.settings.model import ModelSettings, Precision
 
 SMALL = ModelSettings(layers=1, units=24, hidden=40, heads=3, dropout=0.0, max_length=16)
 VOCABULARY = 50
-bfloat16 = pytest.param(
-    "bfloat16", marks=pytest.mark.skipif(not kernels.processor_has("avx512bw"), reason="no AVX-512 here")
-)
+bfloat16 = pytest.param("bfloat16", marks=pytest.mark.skipif(not processor.has("avx512bw"), reason="no AVX-512 here"))
 
 
-def made(precision: Precision = "float32") -> tuple[model.TranslationModel, list[Any]]:
-    built = model.build(replace(SMALL, precision=precision), VOCABULARY)
+def made(precision: Precision = "float32") -> tuple[TranslationModel, list[Any]]:
+    built = model.build(SMALL.model_copy(update={"precision": precision}), VOCABULARY)
     return built, [parameter for _, parameter in sorted(built.parameters().items())]
 
 
-def backward(built: model.TranslationModel, seed: int = 0) -> None:
+def backward(built: TranslationModel, seed: int = 0) -> None:
     rng = np.random.RandomState(seed)
     source, target = (mx.nd.array(rng.randint(4, VOCABULARY, (3, 7)), dtype="int32") for _ in range(2))
     lengths = mx.nd.full((3,), 7)
@@ -44,7 +43,7 @@ def test_gradients_in_buckets_are_those_by_themselves(limit_mb: int) -> None:
     built, parameters = made()
     backward(built)
     expected = gradients(parameters)
-    buckets = Buckets(parameters, limit_mb)
+    buckets = GradientBuckets(parameters, limit_mb)
     backward(built)
     for found, known in zip(gradients(parameters), expected, strict=True):
         np.testing.assert_array_equal(found, known)
@@ -56,7 +55,7 @@ def test_gradients_in_buckets_are_those_by_themselves(limit_mb: int) -> None:
 
 def test_what_is_done_to_a_bucket_is_done_to_its_gradients() -> None:
     built, parameters = made()
-    buckets = Buckets(parameters, 1)
+    buckets = GradientBuckets(parameters, 1)
     backward(built)
     before = gradients(parameters)
     for bucket in buckets.arrays:
@@ -75,7 +74,7 @@ def test_gradients_of_several_backward_passes_add_up(precision: Precision) -> No
     backward(built, 2)
     second = gradients(parameters)
     assert all(gradient.any() for gradient in first)
-    buckets = Buckets(parameters, 1)
+    buckets = GradientBuckets(parameters, 1)
     for _ in range(2):
         for seed in (1, 2):
             backward(built, seed)
@@ -87,7 +86,7 @@ def test_gradients_of_several_backward_passes_add_up(precision: Precision) -> No
 
 def test_a_sum_that_was_begun_is_forgotten_with_the_gradients() -> None:
     built, parameters = made()
-    buckets = Buckets(parameters, 1)
+    buckets = GradientBuckets(parameters, 1)
     backward(built, 1)
     buckets.set_aside()
     buckets.renew()
@@ -101,7 +100,7 @@ def test_a_sum_that_was_begun_is_forgotten_with_the_gradients() -> None:
 
 def test_renewed_buckets_take_the_next_gradients() -> None:
     built, parameters = made()
-    buckets = Buckets(parameters, 1)
+    buckets = GradientBuckets(parameters, 1)
     backward(built)
     expected, old = gradients(parameters), buckets.arrays[0]
     buckets.renew()

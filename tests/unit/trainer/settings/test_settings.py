@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any
 
 import pytest
+from pydantic.fields import FieldInfo
 
-from trainer.settings.help import described
-from trainer.settings.settings import Settings, SettingsError, fingerprint, read, settings_from
+from trainer.checkpoint.origin import fingerprint
+from trainer.settings.file import read
+from trainer.settings.help import help_on_settings
+from trainer.settings.section import Section, SettingsError, section_from
+from trainer.settings.training import Settings
+
+
+def settings_from(data: object) -> Settings:
+    return section_from(Settings, data)
 
 
 def test_everything_but_the_amount_of_work_has_a_default() -> None:
@@ -41,7 +49,10 @@ def test_everything_but_the_amount_of_work_has_a_default() -> None:
         ({"stop": {"steps": 5}, "checkpoint": {"keep": 2, "average": 3}}, "average must be from 1 to keep (2)"),
         ({"stop": {"steps": 5}, "checkpoint": {"every_steps": None, "average": 3}}, "average needs checkpoints"),
         ({"stop": {"steps": 5, "patience": 3}}, "needs validate_every_steps"),
-        ({"stop": {"steps": 5}, "optimizer": {"learning_rate": -1}}, "learning_rate must be positive"),
+        (
+            {"stop": {"steps": 5}, "optimizer": {"learning_rate": -1}},
+            "optimizer.learning_rate: must be positive",
+        ),
         ({"stop": {"steps": 5}, "corpus": {"train": "a.txt"}}, "corpus.train: expected a list"),
         (["stop"], "expected a mapping"),
     ],
@@ -67,7 +78,7 @@ def test_a_file_that_is_missing_or_no_yaml_is_named(tmp_path: Path) -> None:
 def test_the_fingerprint_is_of_the_model_and_the_order_of_samples() -> None:
     settings = settings_from({"stop": {"steps": 10}})
     longer = settings_from({"stop": {"steps": 99}, "storage": "elsewhere", "batch": {"prefetch": 9}})
-    other_seed = replace(settings, seed=2)
+    other_seed = settings.model_copy(update={"seed": 2})
     slower = settings_from({"stop": {"steps": 10}, "optimizer": {"learning_rate": 1e-4}})
     assert fingerprint(settings) == fingerprint(longer) == fingerprint(slower)
     assert fingerprint(settings) != fingerprint(other_seed)
@@ -131,13 +142,41 @@ def test_a_key_can_be_overridden_where_the_trainer_is_started(tmp_path: Path) ->
 
 
 def test_the_help_has_every_key_with_its_default() -> None:
-    text = described()
+    text = help_on_settings()
     for line in ("model.layers: null", "balance.enabled: true", "stop.steps: null", "    seed: 1", "corpus.train: []"):
         assert line in text
 
 
-@pytest.mark.parametrize("section", [item.name for item in fields(Settings)])
-def test_every_key_is_explained_where_its_section_is(section: str) -> None:
-    kind = get_type_hints(Settings)[section]
-    kind, names = (kind, [item.name for item in fields(kind)]) if is_dataclass(kind) else (Settings, [section])
-    assert [name for name in names if f"`{name}`" not in (kind.__doc__ or "")] == []
+def keys_of(kind: type[Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in kind.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield from keys_of(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field
+
+
+@pytest.mark.parametrize(("key", "field"), list(keys_of(Settings)))
+def test_every_key_is_explained_and_in_the_help(key: str, field: FieldInfo) -> None:
+    assert field.description
+    assert f"    {key}: " in help_on_settings()
+
+
+def test_an_unknown_key_names_the_known_ones() -> None:
+    with pytest.raises(SettingsError, match=r"stop\.until: unknown key; there are epochs, patience, steps, tok"):
+        settings_from({"stop": {"until": 5}})
+
+
+def test_a_section_that_is_left_empty_has_its_defaults() -> None:
+    assert settings_from({"stop": {"steps": 1}, "model": None}) == settings_from({"stop": {"steps": 1}})
+
+
+def test_settings_are_frozen() -> None:
+    settings: Any = settings_from({"stop": {"steps": 1}})
+    with pytest.raises(ValueError, match="frozen"):
+        settings.stop.steps = 2
+
+
+def test_equal_settings_have_the_same_fingerprint_however_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "training.yml"
+    path.write_text("stop: {steps: 10}\nvocabulary: {dropout: 0.0, size: 800}\nmodel: {label_smoothing: 1e-1}\n")
+    assert fingerprint(read(path)) == fingerprint(settings_from({"stop": {"steps": 10}}))

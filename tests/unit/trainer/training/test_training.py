@@ -5,52 +5,54 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.small_training import CORPUS, small
 from trainer.checkpoint.checkpoints import Checkpoints
-from trainer.data.batches import collate
-from trainer.elastic.world import RemovedFromJobError, World
-from trainer.messages.lines import NoLink
-from trainer.node.fact import FactWriter
-from trainer.node.metadata import Identity
-from trainer.node.requests import Orders
-from trainer.settings.settings import Settings, settings_from
-from trainer.training import training as loop
-from trainer.training.ending import fetch_results, finish
-from trainer.training.memory_preflight import resident_bytes
-from trainer.training.training import NodeTooSmallError, Training, TrainingFailedError, TrainingStopped
+from trainer.data.batch import collate
+from trainer.data.batch_stream import Cut
+from trainer.elastic.errors import RemovedFromJobError
+from trainer.elastic.world import World
+from trainer.messages.lines import Silent
+from trainer.node.fact import RankFigures, State
+from trainer.node.fact_writer import FactWriter
+from trainer.node.memory import resident_bytes
+from trainer.node.metadata import Instance
+from trainer.node.requests import Requests
+from trainer.settings.training import Settings
+from trainer.training import schedule
+from trainer.training.ending import finish
+from trainer.training.errors import NodeTooSmallError, TrainingFailedError, TrainingStopped
+from trainer.training.loop import Training
+from trainer.training.prepare import prepare
+from trainer.training.results import fetch_results
+from trainer.training.step import TrainingStep
+from trainer.training.validation import validation_loss
 from trainer.worker.rank import Rank
 
-CORPUS = {"kind": "generated", "pairs": 400, "held_out": 12}
+
+class StoppingFacts(FactWriter):
+    """Facts whose reader asks the training to stop after a step."""
+
+    def __init__(self, settings: Settings, requests: Requests, step: int | None) -> None:
+        super().__init__(Path(settings.facts.path), Instance("i-1", "test"))
+        self._requests, self._step = requests, step
+
+    def update(self, figures: RankFigures) -> bool:
+        if figures.step + 1 == self._step:
+            self._requests.stop("interrupted by a test")
+        return super().update(figures)
 
 
-def small(directory: Path, **sections: Any) -> Settings:
-    """Settings of a training that takes a second."""
-    return settings_from(
-        {
-            "stop": {"steps": 12},
-            "storage": str(directory / "storage"),
-            "cache": str(directory / "cache"),
-            "corpus": CORPUS,
-            "vocabulary": {"size": 400},
-            "model": {"preset": "tiny", "layers": 1, "units": 16, "hidden": 16, "heads": 2, "dropout": 0.2},
-            "batch": {"tokens": 256, "max_tokens": 120},
-            "checkpoint": {"every_steps": 4},
-            "translate": {"beam_size": 1, "max_length": 8},
-            "facts": {"path": str(directory / "facts.d")},
-            **sections,
-        }
-    )
-
-
-def training(settings: Settings, orders: Orders | None = None, resume: bool = False) -> Training:
-    facts = FactWriter(Path(settings.facts.path), Identity("i-1", "test"))
-    return Training(settings, facts, orders or Orders(), NoLink(), None, resume)
+def training(settings: Settings, stop_after: int | None = None, resume: bool = False) -> Training:
+    requests = Requests()
+    facts = StoppingFacts(settings, requests, stop_after)
+    return Training(prepare(settings), facts, requests, Silent(), None, resume)
 
 
 def parameters_of(one: Training) -> dict[str, Any]:
@@ -58,36 +60,27 @@ def parameters_of(one: Training) -> dict[str, Any]:
 
 
 def run_until(settings: Settings, step: int, resume: bool = False) -> None:
-    """Train, and be told to stop in `step`."""
-    orders = Orders()
-    one = training(settings, orders, resume)
-    one_step = one._step
-
-    def step_and_interrupt(world: World) -> Any:
-        if one.state.progress.step == step - 1:
-            orders.stop("interrupted by a test")
-        return one_step(world)
-
-    one._step = step_and_interrupt  # type: ignore[method-assign]
+    """Trains, and asks the training to stop while it makes `step`."""
+    one = training(settings, step, resume)
     with pytest.raises(TrainingStopped):
         one.run(World({}))
     assert one.state.progress.step == step
 
 
 def trained(settings: Settings) -> Training:
-    """Train to the last step, and wait until the checkpoints are written."""
+    """Trains to the last step, and waits until the checkpoints are written."""
     one = training(settings)
     one.run(World({}))
-    one.checkpoints.finish()
+    one.prepared.checkpoints.finish()
     return one
 
 
 def finished(settings: Settings, resume: bool = False) -> tuple[Training, dict[str, Any]]:
-    """Train to the end; the training and its scores."""
+    """Trains to the end. Returns the training and its scores."""
     one = training(settings, resume=resume)
     world = World({})
     one.run(world)
-    return one, finish(one, world, settings)
+    return one, finish(one, world)
 
 
 def validated_at(one: Training) -> list[int]:
@@ -101,8 +94,8 @@ def test_an_interrupted_and_resumed_run_ends_bitwise_equal_to_an_uninterrupted_o
     sections = {"vocabulary": {"size": 400, "dropout": dropout}, "corpus": {**CORPUS, "pairs": 100}}
     whole = training(small(tmp_path / "whole", **sections))
     whole.run(World({}))
-    assert whole._feed.batches_per_epoch < 9
-    assert (whole._feed.batch_tokens > 256) == (dropout > 0)
+    assert whole.prepared.batches.batches_per_epoch < 9
+    assert (whole.prepared.batches.batch_tokens > 256) == (dropout > 0)
 
     torn = small(tmp_path / "torn", **sections)
     run_until(torn, 10)
@@ -145,7 +138,7 @@ def test_a_training_begun_anew_takes_nothing_of_the_one_before_it(tmp_path: Path
     old = {"every_steps": 1}
     trained(small(tmp_path / "used", stop={"steps": 9}, checkpoint=old, optimizer={"learning_rate": 0.01}))
     anew, _ = finished(small(tmp_path / "used", stop={"steps": 6}, checkpoint=average))
-    assert [kept.step for kept in anew.checkpoints.newest(9)] == [6, 4]
+    assert [kept.step for kept in anew.prepared.checkpoints.newest(9)] == [6, 4]
     assert anew.state.digest() == clean.state.digest()
 
 
@@ -179,26 +172,44 @@ def test_an_early_stop_holds_as_patience_now_says(tmp_path: Path) -> None:
     assert (patient.state.progress.step, patient.state.progress.stopped) == (12, None)
 
 
-def test_a_rank_that_leaves_has_written_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = small(tmp_path, checkpoint={"every_steps": 4})
-    rank = Rank.of(settings)
-    one = rank.prepare(NoLink(), resume=False)
-    assert one is not None
-    put, step = one.storage.put, one._step
+class LeavingWorld(World):
+    """A world without a place for this rank from `step` on."""
 
-    def slow(name: str, data: bytes) -> None:
-        time.sleep(1.0)
+    def __init__(self, facts: FactWriter, step: int, left: threading.Event) -> None:
+        super().__init__({})
+        self._facts, self._step, self._left = facts, step, left
+
+    @property
+    def is_change_pending(self) -> bool:
+        return self._facts.figures.step + 1 >= self._step
+
+    def reset(self) -> None:
+        self._left.set()
+        raise RemovedFromJobError
+
+
+def test_a_rank_that_leaves_has_written_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rank = Rank.of(small(tmp_path, checkpoint={"every_steps": 4}))
+    one = rank.prepare(Silent(), resume=False)
+    assert one is not None
+    has_left, is_waited_for = threading.Event(), threading.Event()
+    put, finish_checkpoints = one.prepared.storage.put, one.prepared.checkpoints.finish
+
+    def put_when_waited_for(name: str, data: bytes) -> None:
+        assert is_waited_for.wait(30), "the rank has left, and has not waited for its checkpoint"
         put(name, data)
 
-    def step_and_leave(world: World) -> Any:
-        if one.state.progress.step == 5:
-            raise RemovedFromJobError
-        return step(world)
+    def finish_and_tell() -> None:
+        if has_left.is_set():
+            is_waited_for.set()
+        finish_checkpoints()
 
-    monkeypatch.setattr(one.storage, "put", slow)
-    monkeypatch.setattr(one, "_step", step_and_leave)
-    assert rank.train(one, NoLink()) == 0
-    assert [kept.step for kept in one.checkpoints.newest(9)] == [4]
+    monkeypatch.setattr(one.prepared.storage, "put", put_when_waited_for)
+    monkeypatch.setattr(one.prepared.checkpoints, "finish", finish_and_tell)
+    monkeypatch.setattr("trainer.worker.rank.World", lambda: LeavingWorld(rank.facts, 5, has_left))
+    assert rank.train(one, Silent()) == 0
+    assert rank.facts.state is State.DRAINING
+    assert [kept.step for kept in one.prepared.checkpoints.newest(9)] == [4]
 
 
 def test_a_last_update_that_breaks_the_parameters_is_not_kept_as_a_model(tmp_path: Path) -> None:
@@ -206,10 +217,10 @@ def test_a_last_update_that_breaks_the_parameters_is_not_kept_as_a_model(tmp_pat
     one = training(settings)
     world = World({})
     one.run(world)
-    next(iter(one._parameters.values())).data()[0] = np.inf
-    with pytest.raises(TrainingFailedError, match=r"no numbers any more after step 4: .*step-000000002"):
-        finish(one, world, settings)
-    assert fetch_results(one.storage, tmp_path / "results") == []
+    next(iter(one.prepared.parameters.values())).data()[0] = np.inf
+    with pytest.raises(TrainingFailedError, match=r"not finite numbers after step 4: .*step-000000002"):
+        finish(one, world)
+    assert fetch_results(one.prepared.storage, tmp_path / "results") == []
 
 
 def test_replicas_are_compared_before_they_are_made_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,7 +296,7 @@ def test_validation_without_progress_is_logged_and_stops_it_early(
     assert "no better validation loss" in (one.state.progress.stopped or "")
     losses = {line["step"]: line["validation_loss"] for line in one.state.progress.log if "validation_loss" in line}
     assert list(losses) == list(range(2, one.state.progress.step + 1, 2))
-    assert losses[one.state.progress.step] == pytest.approx(one.validation_loss(World({})), abs=1e-4)
+    assert losses[one.state.progress.step] == pytest.approx(validation_loss(one.prepared, World({})), abs=1e-4)
     assert f"step 2 validation loss {losses[2]:.4f}, best {losses[2]:.4f}" in caplog.text
 
 
@@ -295,7 +306,7 @@ def test_it_ends_after_the_given_tokens_or_epochs(tmp_path: Path) -> None:
     assert 500 <= by_tokens.state.progress.tokens < 500 + 256
     by_epochs = training(small(tmp_path / "2", stop={"epochs": 1}))
     by_epochs.run(World({}))
-    assert by_epochs.state.progress.step == by_epochs._feed.batches_per_epoch
+    assert by_epochs.state.progress.step == by_epochs.prepared.batches.batches_per_epoch
 
 
 def test_the_results_are_kept_and_can_be_fetched(tmp_path: Path) -> None:
@@ -303,15 +314,15 @@ def test_the_results_are_kept_and_can_be_fetched(tmp_path: Path) -> None:
     one = training(settings)
     world = World({})
     one.run(world)
-    finish(one, world, settings)
-    names = fetch_results(one.storage, tmp_path / "results")
+    finish(one, world)
+    names = fetch_results(one.prepared.storage, tmp_path / "results")
     assert names == ["model.json", "model.params", "scores.json", "train.log", "vocabulary"]
     scores = json.loads((tmp_path / "results" / "scores.json").read_text())
     assert (scores["steps"], scores["steps_lost"], scores["replicas_identical"]) == (12, 0, True)
     assert scores["parameters_sha256"] == {"0": one.state.digest()}
     lines = [json.loads(line) for line in (tmp_path / "results" / "train.log").read_text().splitlines()]
     assert [line["step"] for line in lines] == [1, 5, 10]
-    first = one._feed.parts_at(0)[0]
+    first = one.prepared.batches.parts_at(0, Cut())[0]
     assert first is not None
     assert lines[0]["padding_share"] == pytest.approx(first.padding_share, abs=1e-4)
     assert all(0 <= line["data_wait_share"] < 1 for line in lines)
@@ -325,7 +336,7 @@ def test_a_node_that_is_too_small_says_so_and_takes_no_part(
     with pytest.raises(NodeTooSmallError, match=r"needs about \d+ MiB here and the node has 1 MiB"):
         training(settings)
     with caplog.at_level(logging.ERROR):
-        assert Rank.of(settings).prepare(NoLink()) is None
+        assert Rank.of(settings).prepare(Silent()) is None
     fact = json.loads((tmp_path / "facts.d" / "iteration.fact").read_text())
     assert fact["state"] == "failed"
     assert fact["reason"] in caplog.text
@@ -337,7 +348,7 @@ def test_memory_is_given_back_while_it_is_scarce(
 ) -> None:
     one = training(small(tmp_path))
     given = []
-    monkeypatch.setattr(loop, "give_back", lambda: given.append(one.state.progress.step))
+    monkeypatch.setattr(schedule, "give_back", lambda: given.append(one.state.progress.step))
     monkeypatch.setenv("CENTAVO_EMULATED_MEMORY_BYTES", str(round(room * resident_bytes())))
     one.run(World({}))
     assert given == expected
@@ -351,10 +362,11 @@ def test_accumulated_gradients_are_those_of_one_large_batch(tmp_path: Path) -> N
     assert (one.state.progress.step, one.state.progress.cursor) == (1, 2)
 
     other = training(small(tmp_path / "2", model=model))
-    large = collate([*other._feed.samples_at(0), *other._feed.samples_at(1)], other.vocabulary.pad_id)
-    other._compute([large])
+    batches = other.prepared.batches
+    large = collate([*batches.samples_at(0), *batches.samples_at(1)], other.prepared.vocabulary.pad_id)
+    TrainingStep(other.prepared, speed=None).compute([large])
     assert one.state.progress.tokens == large.target_tokens
-    for name, parameter in one._parameters.items():
-        found, expected = parameter.grad(), other._parameters[name].grad()
+    for name, parameter in one.prepared.parameters.items():
+        found, expected = parameter.grad(), other.prepared.parameters[name].grad()
         scale = float(expected.abs().max().asscalar())
         np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), atol=1e-4 * scale)

@@ -17,8 +17,9 @@ from horovod.runner.common.util.hosts import HostInfo, get_host_assignments
 from horovod.runner.gloo_run import create_run_env_vars, create_slot_env_vars
 from horovod.runner.http.http_server import RendezvousServer
 
-from trainer.messages.lines import NoLink
-from trainer.settings.settings import settings_from
+from trainer.messages.lines import Silent
+from trainer.settings.section import section_from
+from trainer.settings.training import Settings
 from trainer.worker.rank import Rank
 
 ROOT = Path(__file__).parents[4]
@@ -34,7 +35,7 @@ TRAINING = {
 
 
 def run_ranks(directory: Path, speeds: list[float | None], **sections: Any) -> dict[str, Any]:
-    """Train with one rank per speed as plain horovodrun would start them; the results."""
+    """Trains with one rank for each speed, as plain horovodrun would start them. Returns the scores."""
     codes, outputs = end_ranks(directory, speeds, [[] for _ in speeds], **sections)
     assert codes == [0] * len(speeds), "\n".join(outputs)
     return dict(json.loads((directory / "storage" / "results" / "scores.json").read_text()))
@@ -43,7 +44,7 @@ def run_ranks(directory: Path, speeds: list[float | None], **sections: Any) -> d
 def end_ranks(
     directory: Path, speeds: list[float | None], options: list[list[str]], **sections: Any
 ) -> tuple[list[int], list[str]]:
-    """`run_ranks` with command-line options of each rank's own; how each ended, and what it said."""
+    """Trains like `run_ranks`, with options for each rank. Returns the exit codes and what the ranks said."""
     directory.mkdir(exist_ok=True)
     config = directory / "training.yml"
     places = {"storage": str(directory / "storage"), "cache": str(directory.parent / "cache")}
@@ -108,14 +109,15 @@ def test_horovod_s_autotune_and_timeline_leave_their_files(tmp_path: Path) -> No
 
 
 def test_an_option_that_this_horovod_lacks_is_refused(tmp_path: Path) -> None:
-    settings = settings_from(
+    settings = section_from(
+        Settings,
         {
             "stop": {"steps": 1},
             "facts": {"path": str(tmp_path)},
             "horovod": {"hierarchical_allreduce": True},
-        }
+        },
     )
-    assert Rank.of(settings).prepare(NoLink()) is None
+    assert Rank.of(settings).prepare(Silent()) is None
     fact = json.loads((tmp_path / "iteration.fact").read_text())
     assert (fact["state"], "built with NCCL" in fact["reason"]) == ("failed", True)
 
