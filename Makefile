@@ -1,4 +1,4 @@
-# Centavo. `make optimize` runs the main job, `make test` the tests; each does its own set-up. `make help` lists the rest.
+# Centavo. `make optimize` runs the main job and `make test` the tests. Both do the set-up first. `make help` lists the rest.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -20,7 +20,7 @@ include $(ENV_DIR)/env.mk
 include requirements/setup.mk
 
 CENTAVO := $(BIN)/centavo --env $(ENV)
-# make optimize DEADLINE=2h30m is centavo optimize --deadline=2h30m, and so on
+# `make optimize DEADLINE=2h30m` runs `centavo optimize --deadline=2h30m`. The other options work the same way.
 option = $(if $($1),--$(2)='$($1)')
 OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,interval) $(call option,VIA,via) \
     $(call option,DEADLINE,deadline) $(call option,BUDGET,budget) \
@@ -28,36 +28,36 @@ OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,i
 
 ##@ The main job
 .PHONY: optimize apply train
-optimize: setup cloud-up ## Train, and move to the cheapest flavor meanwhile (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= METRICS= LOG_FORMAT=)
+optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
 apply: setup cloud-up ## Make the network, the head and one group per flavor
 	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN))
-train: setup cloud-up ## Configure the nodes and start the training; nothing moves
+train: setup cloud-up ## Configure the nodes and start the training, without moves
 	@$(CENTAVO) train
 
 ##@ Looking
 .PHONY: plan status facts explain watch report picture
-plan: setup cloud-up ## Show what would change and what it costs (ACKNOWLEDGE=, names of dangers that are meant)
+plan: setup cloud-up ## Show what would change and what it costs (ACKNOWLEDGE=, dangers that are intended)
 	@$(CENTAVO) plan $(addprefix --acknowledge=,$(ACKNOWLEDGE)) --markdown plan.md || [ $$? -eq 2 ]
-status: setup ## Fleet, training and costs at a glance
+status: setup ## Show fleet, training and costs
 	@$(CENTAVO) status
-facts: setup ## What every rank last said of itself
+facts: setup ## Show the last iteration fact of every rank
 	@$(CENTAVO) facts
-explain: setup ## Why the last decision came out as it did, or another (DECISION= RUN=)
+explain: setup ## Explain the last decision, or another one (DECISION= RUN=)
 	@$(CENTAVO) explain $(DECISION) $(call option,RUN,run)
-watch: setup ## The live view of a run that goes on elsewhere
+watch: setup ## Show the live view of a run that another process controls
 	@$(CENTAVO) watch
-report: setup ## Open the last run's report, or print its path
+report: setup ## Open the report of the last run, or print its path
 	@$(CENTAVO) report
-picture: setup ## The README's picture, drawn from the last run
+picture: setup ## Draw the README's picture from the last run
 	@$(CENTAVO) picture
 
 ##@ Ending
 .PHONY: destroy clean
-destroy: setup ## Remove everything that apply made
+destroy: setup ## Remove everything that `make apply` made
 	@$(CENTAVO) destroy
 	@$(MAKE) --no-print-directory cloud-down
-clean: ## Remove what was generated here, the virtual environment too; running clouds are ended first
+clean: ## Stop the local cloud, and remove all generated files and the virtual environment
 	@if [ -x $(BIN)/python ]; then $(MAKE) --no-print-directory cloud-down; fi
 	rm -rf $(VENV) .venv-* .centavo runs dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find terraform -name .terraform -prune -exec rm -rf {} +
@@ -65,39 +65,39 @@ clean: ## Remove what was generated here, the virtual environment too; running c
 
 ##@ Developing
 .PHONY: setup test test-long test-fast lint format
-test: setup ## Linters, unit, contract and Terraform tests, and the whole job end to end
+test: setup ## Run the linters, the tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
 	@$(BIN)/python -m pytest tests -m "not long"
-test-long: setup ## Further whole jobs on localcloud, minutes each: killed and resumed, proposed and merged, Terraform alone
+test-long: setup ## Run further whole jobs on localcloud, minutes each: killed and resumed, proposed and merged, Terraform alone
 	@$(BIN)/python -m pytest tests -m long
-test-fast: setup ## The tests that start no process
+test-fast: setup ## Run the tests that start no process
 	@$(BIN)/python -m pytest tests -m "not slow and not e2e" -q
-lint: setup $(LINT_VENV)/.ready ## ruff, mypy, import-linter, terraform fmt, ansible-lint
+lint: setup $(LINT_VENV)/.ready ## Run ruff, mypy, import-linter, terraform fmt and ansible-lint
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 	@terraform fmt -check -recursive terraform
 	@cd ansible && PATH=$(CURDIR)/$(LINT_VENV)/bin:$$PATH ansible-lint --offline --profile production
-format: setup ## Lay out all sources as the linters want them
+format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
 .PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-decide bench-report
-bench-trainer: setup ## Training throughput beside PyTorch's
+bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
-bench-bleu: setup ## BLEU on Multi30k (MULTI30K_DIR=); goes on where it was stopped
+bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
 	@$(BIN)/python tests/bench/bench_bleu.py $(OPTIONS)
-bench-elastic: setup ## A training while every node is replaced under it
+bench-elastic: setup ## Measure a training while every node is replaced
 	@$(BIN)/python tests/bench/bench_elastic.py $(OPTIONS)
-bench-balance: setup ## Unequal nodes, with and without rebalancing
+bench-balance: setup ## Measure steps on unequal nodes, with and without rebalancing
 	@$(BIN)/python tests/bench/bench_balance.py $(OPTIONS)
-bench-policies: setup ## Policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
+bench-policies: setup ## Compare policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
 	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
-bench-decide: setup ## One decision on 50 flavors and 1,000 nodes
+bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes
 	@$(BIN)/python tests/bench/bench_decide.py $(OPTIONS)
-bench-report: setup ## The report of a very large run
+bench-report: setup ## Time the report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
 
 .PHONY: help
-help: ## This list
+help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@printf '\nENV=local is the default; the environments are the folders of terraform/environments.\n'

@@ -9,36 +9,62 @@ import argparse
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from controller.commands.context import Context, open_context
-from controller.commands.looking import add_looking
-from controller.commands.reviewing import add_propose, add_review, admit
-from controller.commands.running import add_destroy, add_running
+from controller.commands import (
+    apply,
+    configure,
+    destroy,
+    explain,
+    facts,
+    optimize,
+    picture,
+    propose,
+    report,
+    review,
+    simulate,
+    status,
+    train,
+    watch,
+)
+from controller.commands.command import Command, StandaloneCommand
+from controller.commands.context import open_context
+from controller.commands.judged_plan import admit
 from controller.domain.errors import CentavoError, JournalError, StoppedError
 from controller.edges.clock import SystemClock
-from controller.record.live.events import PlainReporter
-from controller.simulate.cli import add_parser as add_simulate
+from controller.record.live.reporter import PlainReporter
 
-Command = Callable[[Context, argparse.Namespace], int]
+COMMANDS: tuple[Command | StandaloneCommand, ...] = (
+    apply.COMMAND,
+    configure.COMMAND,
+    train.COMMAND,
+    optimize.COMMAND,
+    review.COMMAND,
+    propose.COMMAND,
+    status.COMMAND,
+    facts.COMMAND,
+    explain.COMMAND,
+    report.COMMAND,
+    picture.COMMAND,
+    watch.COMMAND,
+    simulate.COMMAND,
+    destroy.COMMAND,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; the exit code. Errors that a person can do something about are told without a traceback."""
+    """Runs one command and returns its exit code. Prints errors that a person can mend without a traceback."""
     options = parser().parse_args(arguments)
-    if "standalone" in options:  # needs no environment
+    if "standalone" in options:
         code: int = options.standalone(options)
         return code
     clock = SystemClock()
     try:
         with clock.listening():
-            context = open_context(Path(options.root), options.env, PlainReporter(), clock)
-            context.admit = partial(admit, context)
-            command: Command = options.command
-            return command(context, options)
+            return _run(options, clock)
     except CentavoError as error:
         print(_told(error, clock), file=sys.stderr)
         return StoppedError.exit_code if clock.is_stopping() else error.exit_code
@@ -50,8 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return StoppedError.exit_code
 
 
+def _run(options: argparse.Namespace, clock: SystemClock) -> int:
+    context = open_context(Path(options.root), options.env, PlainReporter(), clock)
+    context.admit = partial(admit, context)
+    code: int = options.command(context, options)
+    return code
+
+
 def _damaged(error: sqlite3.DatabaseError, root: Path) -> JournalError:
-    """A journal that opened, and turns out to be damaged while it is read or written."""
+    """Returns the error of a journal that opens, and turns out to be damaged while it is read or written."""
     return JournalError(
         f"A journal under {root.resolve() / 'runs'} can't be read or written: {error}.",
         "See that the disk has room. Where the run was copied, copy its folder again, while nothing writes to it; else"
@@ -66,20 +99,21 @@ _HOW_TO_GO_ON = (
 
 
 def _told(error: CentavoError, clock: SystemClock) -> str:
-    """A person who has stopped a command is not told of the failures that stopping caused."""
+    """Returns the error as a person reads it. Failures that stopping a command has caused are left out."""
     return _HOW_TO_GO_ON if clock.is_stopping() else f"centavo: {error}"
 
 
 class CommandLine(argparse.ArgumentParser):
-    """Wrong usage ends with 1: argparse's own 2 is `review`'s word for "something changes"."""
+    """A parser that ends with 1 on wrong usage: argparse's own 2 is `review`'s exit code for "something changes"."""
 
     def error(self, message: str) -> NoReturn:
+        """Prints how the command is used, and exits."""
         self.print_usage(sys.stderr)
         self.exit(1, f"{self.prog}: {message}\n")
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
+    """Returns the parser of all commands with their options."""
     result = CommandLine(
         prog="centavo", description="Trains on the cheapest EC2 fleet, and moves the training there while it runs."
     )
@@ -89,18 +123,18 @@ def parser() -> argparse.ArgumentParser:
         help="the environment under terraform/environments (default: $ENV, else local)",
     )
     result.add_argument("--root", default=".", help="the root of the repository (default: the current directory)")
-    commands = result.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    add = partial(_add, commands)
-    add_running(add)
-    add_review(commands)
-    add_propose(commands)
-    add_looking(add)
-    add_simulate(commands)
-    add_destroy(add)
+    subparsers = result.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        _add(subparsers, command)
     return result
 
 
-def _add(commands: Any, name: str, function: Command, purpose: str) -> argparse.ArgumentParser:
-    added: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=f"{name}: {purpose}.")
-    added.set_defaults(command=function)
-    return added
+def _add(subparsers: Any, command: Command | StandaloneCommand) -> None:
+    if isinstance(command, StandaloneCommand):
+        added = subparsers.add_parser(command.name, help=command.purpose, description=command.description)
+        added.set_defaults(standalone=command.run)
+    else:
+        about = f"{command.name}: {command.purpose}."
+        added = subparsers.add_parser(command.name, aliases=command.aliases, help=command.purpose, description=about)
+        added.set_defaults(command=command.run)
+    command.add_options(added)

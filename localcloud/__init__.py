@@ -1,5 +1,5 @@
-"""An EC2 on this machine: the AWS API on loopback, and a real host for each instance that the API says is running.
+"""An EC2 on this machine: the AWS API on loopback, and a real host for each instance that runs.
 
-The API is moto's server with what moto lacks put in front of it. A host is an SSH server, a metadata service and a home
-directory on the instance's own private address, which lies in 127.0.0.0/8, so nothing here needs root or a container.
+Two processes make it. The API (`localcloud.api`) is moto's server with what moto lacks put in front of it. The hosts
+(`localcloud.hosts`) are SSH servers with a home directory and a metadata service. `localcloud.link` joins the two.
 """

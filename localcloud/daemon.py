@@ -1,37 +1,42 @@
-"""The daemon: API, clock and hosts, from start to end."""
+"""The daemon: the API, its clock, and the hosts' process as a child, from start to end."""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import signal
-import sys
 import threading
 from typing import Any
 
-from localcloud.hosts_link import HostsLink
-from localcloud.ports import check_free
-from localcloud.processes import STATE_MARKER, end_marked
-from localcloud.region import Region
-from localcloud.server import make_api_server
+from localcloud.api.region import Region
+from localcloud.api.server import make_api_server
+from localcloud.link.configuration import HostsConfiguration
+from localcloud.link.hosts_process import HostsProcess
+from localcloud.link.instance_dir import instances_in
+from localcloud.link.report import HostReport
 from localcloud.settings import API_ADDRESS, Settings
-from localcloud.spec import HostReport
 from localcloud.state import StateDir
+from localcloud.support.ports import check_free
+from localcloud.support.processes import STATE_MARKER, end_marked
 
 CLOCK_S = 0.2
+KIND_OF_HOST = "loopback"
 
 log = logging.getLogger("localcloud")
 
 
 def run(settings: Settings, state: StateDir) -> None:
-    """Serve until asked to end (SIGTERM, SIGINT or the control API), then end every host and process.
+    """Serves until it is asked to end (SIGTERM, SIGINT or the control API), then ends every host and process.
 
-    Raises PortTakenError when the API's port is taken, RuntimeError when the hosts' process died.
+    Raises:
+        PortTakenError: the API's port is taken.
+        RuntimeError: the hosts' process died.
+        ValueError: the file of prices cannot be used.
     """
     check_free(API_ADDRESS, settings.port, "port")
-    # Instances do not outlive their cloud, so nothing of an earlier one is of use, and its ids never come back.
+    # Instances do not outlive their cloud, and their ids never come back. So nothing of an earlier cloud is of use.
     end_marked(STATE_MARKER, str(state.path))
-    shutil.rmtree(state.instances, ignore_errors=True)
+    shutil.rmtree(instances_in(state.path), ignore_errors=True)
     try:
         Daemon(settings, state).serve()
     finally:
@@ -39,19 +44,24 @@ def run(settings: Settings, state: StateDir) -> None:
 
 
 class Daemon:
-    """The API's server, the clock and the line to the hosts, in one process."""
+    """The API's server, the clock and the link to the hosts' process."""
 
     def __init__(self, settings: Settings, state: StateDir) -> None:
         self.lock = threading.RLock()
         self.ended = threading.Event()
         self.woken = threading.Event()
         self.failure: str | None = None
-        self.region = Region(settings, state.instances, self.lock, self.tick, self.ended.set)
-        self.link = HostsLink(settings, state.path, self._heard, self._hosts_died)
+        self.region = Region(settings, state.path, self.lock, self.tick, self.ended.set)
+        configuration = HostsConfiguration(settings, state.path, KIND_OF_HOST)
+        self.hosts = HostsProcess(configuration, self._heard, self._hosts_died)
         self.settings = settings
 
     def serve(self) -> None:
-        """Block until the end; raises RuntimeError when it came unasked."""
+        """Blocks until the daemon ends.
+
+        Raises:
+            RuntimeError: the hosts' process died.
+        """
         server = make_api_server(API_ADDRESS, self.settings.port, self.region.application)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
@@ -62,16 +72,16 @@ class Daemon:
             self._keep_time()
         finally:
             server.shutdown()
-            self.link.close()
+            self.hosts.close()
             log.info("ended")
         if self.failure:
             raise RuntimeError(self.failure)
 
     def tick(self) -> None:
-        """Bring everything one step on; the lock is held by the caller or taken here."""
+        """Lets the region follow what has happened, and tells the hosts' process which hosts shall run."""
         with self.lock:
             self.region.tick()
-            self.link.want(self.region.machines.wanted_hosts())
+            self.hosts.want(self.region.wanted_hosts())
 
     def _keep_time(self) -> None:
         while not self.ended.is_set():
@@ -84,15 +94,15 @@ class Daemon:
         try:
             self.tick()
         except Exception:  # a defect in one group must not stop the clock of all
-            log.exception("a tick failed")
+            log.exception("a tick failed; the next one comes in %s s", CLOCK_S)
 
     def _heard(self, report: HostReport) -> None:
         with self.lock:
-            self.region.machines.heard(report)
+            self.region.heard(report)
         self.woken.set()
 
     def _hosts_died(self, status: int) -> None:
-        self.failure = f"the hosts' process died with status {status}; see the lines before"
+        self.failure = f"the hosts' process died with status {status}; the lines before this one in the log say why"
         self._end()
 
     def _on_signal(self, number: int, frame: Any) -> None:
@@ -101,8 +111,3 @@ class Daemon:
     def _end(self) -> None:
         self.ended.set()
         self.woken.set()
-
-
-def configure_logging() -> None:
-    """Log to standard error, which is the log file when detached."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")

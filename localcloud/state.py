@@ -1,21 +1,24 @@
-"""The state directory: which daemon runs here, with which configuration, and its files."""
+"""The state directory: which daemon runs in it, and the files of that daemon."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict
+
 from localcloud.settings import Settings
+from localcloud.support.files import write_atomically
+from localcloud.support.processes import start_time
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(BaseModel):
     """The daemon of a state directory. `started` tells it from a later process with the same id."""
+
+    model_config = ConfigDict(frozen=True)
 
     pid: int
     started: int
@@ -23,67 +26,56 @@ class Running:
 
 
 class StateDir:
-    """`daemon.json`, `localcloud.log` and `instances/` of one localcloud."""
+    """The folder with `daemon.json`, `localcloud.log`, `lock` and the folders of the instances."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
 
     @property
     def log(self) -> Path:
-        """Where the daemon writes."""
+        """The log file of the daemon."""
         return self.path / "localcloud.log"
-
-    @property
-    def instances(self) -> Path:
-        """One directory per instance."""
-        return self.path / "instances"
 
     @property
     def _record(self) -> Path:
         return self.path / "daemon.json"
 
     def running(self) -> Running | None:
-        """The daemon that runs here, None when there is none (or it died)."""
+        """Returns the daemon that runs here, or None if there is none or it has died."""
         try:
-            document = json.loads(self._record.read_text())
-            settings = Settings.model_validate(document["settings"])
-            found = Running(document["pid"], document["started"], settings)
-        except (OSError, ValueError, KeyError):
+            found = Running.model_validate_json(self._record.read_text())
+        except (OSError, ValueError):
             return None
         return found if start_time(found.pid) == found.started else None
 
     @contextlib.contextmanager
     def held(self, settings: Settings) -> Iterator[None]:
-        """This process is the daemon meanwhile; raises RuntimeError when another one is."""
+        """Makes this process the daemon of the state directory until the context ends.
+
+        Raises:
+            RuntimeError: another daemon runs or starts here.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise RuntimeError(f"another localcloud runs or starts in {self.path}") from None
+                raise RuntimeError(
+                    f"another localcloud runs or starts in {self.path}; end it with `python -m localcloud down`, "
+                    "or give another --state-dir"
+                ) from None
             self._write(settings)
             try:
                 yield
             finally:
                 self.forget()
 
+    def forget(self) -> None:
+        """Removes the record of the daemon, because none runs here any more."""
+        self._record.unlink(missing_ok=True)
+
     def _write(self, settings: Settings) -> None:
         started = start_time(os.getpid())
         assert started is not None
-        document = {"pid": os.getpid(), "started": started, "settings": json.loads(settings.model_dump_json())}
-        temporary = self._record.with_suffix(".new")
-        temporary.write_text(json.dumps(document))
-        temporary.replace(self._record)
-
-    def forget(self) -> None:
-        """No daemon runs here any more."""
-        self._record.unlink(missing_ok=True)
-
-
-def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since the boot; None when it does not live."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
+        record = Running(pid=os.getpid(), started=started, settings=settings)
+        write_atomically(self._record, record.model_dump_json())

@@ -1,44 +1,46 @@
-# Set-up: a virtual environment with everything at pinned versions. Nothing is done twice; a broken step is done again.
+# Set-up makes a virtual environment with all packages at pinned versions. A step that is done is not repeated. A step that
+# failed is.
 PYTHON ?= $(shell for python in python3.11 python3.10 python3; do \
 	if $$python -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 11))' 2>/dev/null; \
 	then echo $$python; break; fi; done)
 LINT_VENV := .venv-lint
-PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint requirements/constraints.txt
-# horovod is built for MXNet and gloo and for nothing else; gluonnlp's C file is made anew
+INSTALL = $(BIN)/python requirements/installer.py --constraint requirements/constraints.txt
+# Horovod is built for MXNet and gloo and for nothing else. GluonNLP's C file is made anew.
 BUILD_FLAGS := HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 HOROVOD_WITHOUT_TENSORFLOW=1 \
-	HOROVOD_WITHOUT_PYTORCH=1 DIST_EXTRA_CONFIG=$(CURDIR)/requirements/build-force.cfg MAKEFLAGS=-j$(shell nproc)
+	HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_CMAKE=$(CURDIR)/requirements/horovod-cmake \
+	DIST_EXTRA_CONFIG=$(CURDIR)/requirements/build-force.cfg MAKEFLAGS=-j$(shell nproc)
 
-setup: $(VENV)/.ready ## The virtual environment and all it needs (the other targets call it)
+setup: $(VENV)/.ready ## Make the virtual environment and install all packages (other targets do this first)
 
-$(VENV)/.ready: $(VENV)/.training requirements/project.txt pyproject.toml
-	@echo "[4/4] controller, localcloud and tests"
-	@$(PIP_INSTALL) -r requirements/project.txt
-	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
-	@$(BIN)/python -m trainer.kernels >/dev/null
+$(VENV)/.ready: $(VENV)/.base requirements/training.txt requirements/build-force.cfg requirements/horovod-cmake \
+		requirements/project.txt requirements/node.txt pyproject.toml
+	@echo "[3/4] all other packages; GluonNLP and Horovod are built here (one to two minutes)"
+	@$(BUILD_FLAGS) $(INSTALL) --no-build-isolation -r requirements/training.txt -r requirements/project.txt
+	@echo "[4/4] Centavo itself, its kernels, and a check that everything can be imported"
+	@$(INSTALL) --no-build-isolation --no-deps --editable .
+	@$(BIN)/python -c 'import gluonnlp, horovod.mxnet' || { echo "MXNet, GluonNLP or Horovod can't be imported (see" \
+		"above). A build that was kept from elsewhere may be the cause. Build anew: rm -rf $(VENV);" \
+		"PIP_NO_CACHE_DIR=1 make setup" >&2; exit 1; }
+	@$(BIN)/python -m trainer.model.kernels >/dev/null
 	@touch $@
 	@echo "Set-up is complete: $(VENV)"
 
-$(VENV)/.training: $(VENV)/.base requirements/training.txt requirements/build-force.cfg
-	@echo "[3/4] GluonNLP, and Horovod built for MXNet and gloo (one to three minutes)"
-	@$(BUILD_FLAGS) $(PIP_INSTALL) --no-build-isolation -r requirements/training.txt
-	@touch $@
-
-$(VENV)/.base: requirements/build.txt requirements/constraints.txt
+$(VENV)/.base: requirements/build.txt requirements/constraints.txt requirements/installer.py
 	@$(MAKE) --no-print-directory check-tools
 	@echo "[1/4] virtual environment on $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "[2/4] MXNet 1.9.1 and what the builds need"
-	@$(PIP_INSTALL) -r requirements/build.txt
+	@$(INSTALL) -r requirements/build.txt
 	@touch $@
 
-# ansible-lint and checkov pin libraries that the project needs in other versions, so they live apart
+# ansible-lint and checkov need other versions of the project's libraries, so they have an environment of their own.
 $(LINT_VENV)/.ready: requirements/lint.txt $(VENV)/.ready
 	@echo "[lint] ansible-lint and checkov"
 	@$(PYTHON) -m venv $(LINT_VENV)
-	@$(LINT_VENV)/bin/python -m pip install -qq --disable-pip-version-check -r requirements/lint.txt
+	@$(LINT_VENV)/bin/python requirements/installer.py -r requirements/lint.txt
 	@touch $@
 
-# tool, and what to install where it is missing
+# Checks that each tool is there, and tells what to install where it is missing.
 .PHONY: check-tools
 check-tools:
 	@missing=0; need() { command -v "$$1" >/dev/null 2>&1 || { echo "missing: $$1. Install $$2." >&2; missing=1; }; }; \

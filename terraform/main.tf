@@ -1,7 +1,7 @@
 locals {
   tags = merge(var.tags, { "centavo:cluster" = var.cluster })
 
-  # SSH from outside needs a public address; who comes through Systems Manager, or from inside the VPC, does not.
+  # The head needs a public address for SSH from outside. Systems Manager does not need one.
   head_public = length(var.head.ssh_from) > 0
 
   head_zone    = coalesce(var.training_zone, var.availability_zones[0])
@@ -24,7 +24,7 @@ locals {
 
 data "aws_region" "this" {}
 
-# By its whole name, not "the newest": an image that changes by itself would change every launch template under a training.
+# The filter names one image, not "the newest". A newer image would change every launch template under a running training.
 data "aws_ami" "this" {
   owners             = [var.image.owner]
   include_deprecated = true

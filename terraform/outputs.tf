@@ -1,15 +1,15 @@
 output "cluster" {
-  description = "Name of the cluster, the value of the tag centavo:cluster."
+  description = "Name of the cluster, which is the value of the tag centavo:cluster."
   value       = var.cluster
 }
 
 output "region" {
-  description = "Region of everything."
+  description = "AWS region of the cluster."
   value       = data.aws_region.this.name
 }
 
 output "flavors" {
-  description = "What the controller needs to know of each flavor: its group, launch template, market, most nodes, vCPUs and memory."
+  description = "Facts about each flavor for the controller: Auto Scaling group, launch template, market, largest number of nodes, vCPUs and memory."
   value = {
     for flavor, group in module.flavor : flavor => {
       autoscaling_group  = group.autoscaling_group
@@ -23,7 +23,7 @@ output "flavors" {
 }
 
 output "head" {
-  description = "The head: its instance, addresses (public_ip is null where it has none) and type."
+  description = "Instance ID, addresses and instance type of the head. public_ip is null when the head has no public address."
   value = {
     instance_id   = module.head.instance_id
     private_ip    = module.head.private_ip

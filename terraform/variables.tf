@@ -1,18 +1,18 @@
 variable "cluster" {
-  description = "Name of the cluster. Everything is named after it and tagged with it; roles bear it, so it is unique in the account."
+  description = "Name of the cluster. All resources are named after it and tagged with it. IAM roles are too, so no two clusters of an account may share a name."
   type        = string
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{1,23}[a-z0-9]$", var.cluster))
-    error_message = "cluster must be 3 to 25 lower-case letters, digits and hyphens, with a letter first and no hyphen last, such as centavo-training."
+    error_message = "cluster is ${jsonencode(var.cluster)}. Give it 3 to 25 lower-case letters, digits and hyphens, with a letter first and no hyphen last, such as \"centavo-training\"."
   }
 }
 
 variable "flavors" {
   description = <<-EOT
-    What nodes there may be, by EC2 instance type. Each flavor gets a launch template and an Auto Scaling group, also at capacity 0.
-    max_nodes: most nodes of it, ever. market: on-demand or spot. cpu_credits: standard or unlimited, for burstable types.
-    volume_gb: size of the root volume.
+    Flavors (EC2 instance types) that the fleet may use. Each flavor gets a launch template and an Auto Scaling group, even when
+    its capacity is 0. max_nodes: the largest number of its nodes at any time. market: "on-demand" or "spot". cpu_credits:
+    "standard" or "unlimited", for burstable flavors only. volume_gb: size of a node's root volume in GB.
   EOT
   type = map(object({
     max_nodes   = number
@@ -28,35 +28,36 @@ variable "flavors" {
 
   validation {
     condition     = alltrue([for flavor in keys(var.flavors) : can(regex("^[a-z][a-z0-9-]*\\.[a-z0-9-]+$", flavor))])
-    error_message = "flavors holds a name that is no EC2 instance type. Write them as EC2 does, such as c5.xlarge."
+    error_message = "flavors holds names that are no EC2 instance types: ${join(", ", [for flavor in keys(var.flavors) : jsonencode(flavor) if !can(regex("^[a-z][a-z0-9-]*\\.[a-z0-9-]+$", flavor))])}. Write each name as EC2 does, such as \"c5.xlarge\"."
   }
 }
 
 variable "capacity" {
-  description = "Nodes of each flavor. The capacity file alone sets it (capacity.auto.tfvars.json, which the controller writes); a flavor that is not in it has none."
+  description = "Number of nodes of each flavor. A flavor that is left out has none. The value comes from the capacity file (capacity.auto.tfvars.json), which the controller writes."
   type        = map(number)
 
   validation {
     condition     = alltrue([for nodes in values(var.capacity) : nodes >= 0 && floor(nodes) == nodes])
-    error_message = "capacity must hold whole numbers of nodes, 0 or more. Correct the capacity file."
+    error_message = "capacity is not a whole number of nodes, 0 or more, for: ${join(", ", [for flavor, nodes in var.capacity : "${flavor} (${nodes})" if nodes < 0 || floor(nodes) != nodes])}. Correct the capacity file."
   }
 
   validation {
     condition     = length(setsubtract(keys(var.capacity), keys(var.flavors))) == 0
-    error_message = "capacity names a flavor that is not in flavors: ${join(", ", setsubtract(keys(var.capacity), keys(var.flavors)))}. Add it to flavors, or take it out of the capacity file."
+    error_message = "capacity names flavors that flavors does not hold: ${join(", ", setsubtract(keys(var.capacity), keys(var.flavors)))}. Add them to flavors, or remove them from the capacity file."
   }
 
   validation {
     condition     = alltrue([for flavor, nodes in var.capacity : nodes <= try(var.flavors[flavor].max_nodes, nodes)])
-    error_message = "capacity is over max_nodes for: ${join(", ", [for flavor, nodes in var.capacity : "${flavor} (${nodes})" if nodes > try(var.flavors[flavor].max_nodes, nodes)])}. Lower it in the capacity file, or raise max_nodes."
+    error_message = "capacity is larger than max_nodes for: ${join(", ", [for flavor, nodes in var.capacity : "${flavor} (${nodes} > ${var.flavors[flavor].max_nodes})" if nodes > try(var.flavors[flavor].max_nodes, nodes)])}. Lower it in the capacity file, or raise max_nodes in flavors."
   }
 }
 
 variable "head" {
   description = <<-EOT
-    The instance that starts and watches the training. instance_type: a small one does. volume_gb: size of its root volume.
-    ssh_from: IPv4 ranges that may open SSH to it, which gives it a public address. Empty: it has a private address alone, and is
-    reached through Systems Manager or from inside the VPC.
+    The head starts and watches the training, and does not train itself. instance_type: its EC2 instance type. The head compiles
+    Horovod unless its image or a wheelhouse has it ready, and the compilation needs more than 4 GiB of memory. volume_gb: size
+    of its root volume in GB. ssh_from: IPv4 ranges that may open SSH to the head. With a range the head gets a public address,
+    which the controller needs on AWS. Without one the head has a private address only, and Systems Manager alone reaches it.
   EOT
   type = object({
     instance_type = optional(string, "t3.micro")
@@ -67,7 +68,7 @@ variable "head" {
 }
 
 variable "ssh_public_key" {
-  description = "OpenSSH public key (Ed25519 or RSA) that may log in to the nodes. The controller hands it over as TF_VAR_ssh_public_key."
+  description = "OpenSSH public key (Ed25519 or RSA) that may log in to the nodes. The controller passes it as TF_VAR_ssh_public_key."
   type        = string
 }
 
@@ -78,46 +79,46 @@ variable "ssh_port" {
 }
 
 variable "vpc_cidr" {
-  description = "Address range of the VPC, a /16 to /20."
+  description = "Address range of the VPC, from /16 to /20."
   type        = string
   default     = "10.20.0.0/16"
 }
 
 variable "availability_zones" {
-  description = "Zones that get subnets, of the provider's region. Append new ones at the end."
+  description = "Availability zones that get subnets, all in the provider's region. Append new zones at the end: the order decides the addresses of the subnets."
   type        = list(string)
 }
 
 variable "training_zone" {
-  description = "The zone where all nodes start: allreduce traffic between zones costs money and time. Null spreads them over all zones."
+  description = "Zone where all nodes start. Allreduce traffic between zones costs money and time. Null: workers spread over all zones."
   type        = string
   default     = null
 
   validation {
     condition     = var.training_zone == null || contains(var.availability_zones, coalesce(var.training_zone, "-"))
-    error_message = "training_zone is not one of availability_zones. Add it there, or name another."
+    error_message = "training_zone is ${jsonencode(var.training_zone)}, which is not in availability_zones (${join(", ", var.availability_zones)}). Add it there, or name one of them."
   }
 }
 
 variable "nat_gateways" {
-  description = "NAT gateways for the private subnets: 0 for no way out, 1 for a cheap one, one per zone for one that survives the loss of a zone."
+  description = "Number of NAT gateways, through which the private subnets reach the internet. 0: they do not reach it. 1: all zones share one, which costs least. One per zone: the loss of a zone does not cut off the others."
   type        = number
   default     = 1
 }
 
 variable "placement_group" {
-  description = "Whether nodes are placed next to each other, for a faster allreduce; flavors that EC2 cannot place so (t2, t3) go without."
+  description = "Whether EC2 places the workers close together, for a faster allreduce. Burstable flavors (t2, t3) start outside the placement group, because EC2 does not take them into one."
   type        = bool
   default     = false
 
   validation {
     condition     = !var.placement_group || var.training_zone != null
-    error_message = "placement_group needs a training_zone: a cluster placement group lies in one zone."
+    error_message = "placement_group is true and training_zone is null. A cluster placement group lies in one zone: name it in training_zone, or set placement_group to false."
   }
 }
 
 variable "image" {
-  description = "Machine image of all nodes, by owner and whole name, so that it is the same in every region and changes only when you say so."
+  description = "Machine image of all nodes, by its owner and its whole name. Unlike an image ID, the name is the same in every region. The image changes only when you change the name."
   type = object({
     owner = string
     name  = string
@@ -125,97 +126,97 @@ variable "image" {
 
   validation {
     condition     = !strcontains(var.image.name, "*") && !strcontains(var.image.name, "?")
-    error_message = "image.name must be a whole name without wildcards: a newer image would change the nodes under a running training."
+    error_message = "image.name is ${jsonencode(var.image.name)}, which holds a wildcard. Give the whole name of one image: with a wildcard, a newer image would change the nodes under a running training."
   }
 }
 
 variable "login_user" {
-  description = "User who logs in to the nodes and owns the folder of the facts. Empty: whoever runs the boot script."
+  description = "User who logs in to the nodes and owns the folder of the iteration facts. Empty: the user who runs the boot script."
   type        = string
   default     = ""
 
   validation {
     condition     = can(regex("^([a-z_][a-z0-9_-]*)?$", var.login_user))
-    error_message = "login_user must be a Unix user name, such as ubuntu, or empty."
+    error_message = "login_user is ${jsonencode(var.login_user)}, which is no Unix user name. Give one such as \"ubuntu\", or leave it empty."
   }
 }
 
 variable "fact_path" {
-  description = "Folder of the iteration facts on every node; ~ at its beginning is the login user's home."
+  description = "Folder of the iteration facts on every node. A leading ~ stands for the login user's home."
   type        = string
   default     = "/etc/ansible/facts.d"
 
   validation {
     condition     = can(regex("^(/|~/)[A-Za-z0-9._/-]+$", var.fact_path))
-    error_message = "fact_path must be an absolute path or begin with ~/, without spaces or quotes, such as /etc/ansible/facts.d."
+    error_message = "fact_path is ${jsonencode(var.fact_path)}. Give a path that begins with / or ~/ and holds letters, digits and . _ - / only, such as \"/etc/ansible/facts.d\"."
   }
 }
 
 variable "system_packages" {
-  description = "Debian packages that a node installs when it boots. Empty: none."
+  description = "Debian packages that a node installs at its first boot."
   type        = list(string)
   default     = []
 
   validation {
     condition     = alltrue([for package in var.system_packages : can(regex("^[a-z0-9][a-z0-9.+-]+$", package))])
-    error_message = "system_packages must hold names of Debian packages, such as python3-venv."
+    error_message = "system_packages holds names that no Debian package has: ${join(", ", [for package in var.system_packages : jsonencode(package) if !can(regex("^[a-z0-9][a-z0-9.+-]+$", package))])}. Name packages such as \"python3-venv\"."
   }
 }
 
 variable "customer_key" {
-  description = "Whether a KMS key of your own encrypts the bucket and the logs, about a dollar a month; otherwise AWS's keys do."
+  description = "Whether a KMS key of your own encrypts the bucket and the flow logs, for about $1 a month. False: keys of AWS encrypt them."
   type        = bool
   default     = true
 }
 
 variable "flow_logs" {
-  description = "Whether refused connections in the VPC are logged to CloudWatch."
+  description = "Whether CloudWatch Logs keeps a log of refused connections in the VPC."
   type        = bool
   default     = true
 }
 
 variable "detailed_monitoring" {
-  description = "Whether CloudWatch gets metrics of the instances every minute, which costs extra. The controller does not use them."
+  description = "Whether CloudWatch collects the metrics of instances every minute, which costs extra. The controller does not use them."
   type        = bool
   default     = false
 }
 
 variable "check_quotas" {
-  description = "Whether the vCPU quotas of the account are compared with the capacity before anything is made."
+  description = "Whether the plan fails when the capacity needs more vCPUs than the quotas of the account allow."
   type        = bool
   default     = true
 }
 
 variable "destroy_results" {
-  description = "Whether a destroy also deletes the checkpoints and results in the bucket. False: it fails until somebody empties the bucket."
+  description = "Whether a destroy deletes the checkpoints and results in the bucket too. False: the destroy fails until the bucket holds no object and no old version of one."
   type        = bool
   default     = false
 }
 
 variable "require_tls" {
-  description = "Whether the bucket refuses requests that do not come over TLS. False only where the endpoint has none, on loopback."
+  description = "Whether the bucket refuses requests without TLS. Set it to false only for an endpoint on loopback, which has no TLS."
   type        = bool
   default     = true
 }
 
 variable "keep_deleted_days" {
-  description = "Days that overwritten and deleted checkpoints and results are kept; null keeps them until the bucket goes."
+  description = "Number of days that the bucket keeps overwritten and deleted objects. Null: it keeps them until it is destroyed."
   type        = number
   default     = 30
 }
 
 variable "tags" {
-  description = "Tags of everything, for cost allocation. Instances show them in their metadata, so keys hold no spaces and no slashes."
+  description = "Tags of all resources, for cost allocation. Instances show their tags in their metadata, so keys hold no spaces and no slashes."
   type        = map(string)
   default     = {}
 
   validation {
     condition     = alltrue([for key in keys(var.tags) : can(regex("^[A-Za-z0-9+=.,_:@-]{1,128}$", key))])
-    error_message = "tags holds a key with a space, a slash or another character that instance metadata cannot show. Use letters, digits and + - = . , _ : @"
+    error_message = "tags holds keys that instance metadata cannot show: ${join(", ", [for key in keys(var.tags) : jsonencode(key) if !can(regex("^[A-Za-z0-9+=.,_:@-]{1,128}$", key))])}. Build keys of 1 to 128 letters, digits and + - = . , _ : @ only."
   }
 
   validation {
     condition     = alltrue([for key in keys(var.tags) : !startswith(key, "aws:") && !startswith(key, "centavo:")])
-    error_message = "tags must not hold keys that begin with aws: or centavo:, which AWS and Centavo set themselves."
+    error_message = "tags holds reserved keys: ${join(", ", [for key in keys(var.tags) : key if startswith(key, "aws:") || startswith(key, "centavo:")])}. Keys that begin with aws: or centavo: are set by AWS and Centavo. Rename yours."
   }
 }

@@ -1,11 +1,30 @@
-"""Property tests draw the same examples each time; HYPOTHESIS_PROFILE=explore has them draw new ones."""
+"""What holds for all tests: property tests draw the same examples each time, and a missing tool is dealt with alike.
+
+HYPOTHESIS_PROFILE=explore has property tests draw new examples.
+"""
 
 from __future__ import annotations
 
 import os
 
+import pytest
+import tools
 from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("explore", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marker that asks for a tool."""
+    config.addinivalue_line(
+        "markers", "needs_tool(name): needs a program that may be missing; see tests/support/tools.py"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test whose tool is missing, or has it fail where CI=true."""
+    for marker in item.iter_markers("needs_tool"):
+        tools.require(*marker.args)

@@ -1,1 +1,1 @@
-"""Trains a Transformer for translation with MXNet, GluonNLP and Horovod, and goes on while its fleet changes."""
+"""Trains a Transformer for translation with MXNet, GluonNLP and Horovod, while the fleet under it changes."""

@@ -1,4 +1,4 @@
-"""``python -m trainer``."""
+"""Runs the trainer's commands: `python -m trainer`."""
 
 import os
 import sys
@@ -7,14 +7,14 @@ from trainer.cli import main
 
 
 def run() -> int:
-    """The exit code; output that nobody reads to its end, as in ``| head``, ends quietly with 1."""
+    """Returns the exit code of the command. 1, without a message: nobody reads the output (`| head`)."""
     try:
         try:
             return main()
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes it when it ends
         return 1
 
 

@@ -1,4 +1,7 @@
-"""The trainer's commands. Each imports what it needs itself: ``attach`` is started while others wait for it."""
+"""The trainer's commands.
+
+Each command imports what it needs when it runs, so that `attach` starts without MXNet.
+"""
 
 # ruff: noqa: PLC0415
 
@@ -9,12 +12,14 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 EXIT_USAGE = 2
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code."""
+    """Runs a command. Returns its exit code."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO,
@@ -22,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         datefmt="%H:%M:%S",
     )
-    # Horovod's launcher tells its every step through the root logger.
+    # Horovod's launcher logs each thing it does through the root logger.
     logging.getLogger().handlers[0].addFilter(lambda record: record.name != "root" or record.levelno >= logging.WARNING)
     try:
         return int(options.run(options))
@@ -35,57 +40,69 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m trainer", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    description = "Train here: alone, or as one rank of a plain horovodrun."
+    _add_train(commands)
+    warm = commands.add_parser("warm", help="prepare a training, and wait to become a rank of it")
+    _add_config(warm)
+    warm.add_argument("--socket", type=Path, required=True, help="the Unix socket to wait at")
+    warm.set_defaults(run=_warm)
+
+    attach = commands.add_parser(
+        "attach", help="connect a launcher, on standard input, with the warm worker of this node"
+    )
+    attach.add_argument("--socket", type=Path, required=True, help="the Unix socket that the warm worker waits at")
+    attach.add_argument("--wait", type=float, default=120.0, metavar="S", help="seconds to wait for it (default: 120)")
+    attach.set_defaults(run=_attach)
+
+    _add_launch(commands.add_parser("launch", help="train on the hosts of a file; the file may change meanwhile"))
+
+    _add_translate(commands)
+    _add_score(commands)
+    return parser
+
+
+def _add_train(commands: _Commands) -> None:
+    description = "Train on this node: alone, or as one rank under plain horovodrun."
     train = commands.add_parser("train", help=description, description=description, add_help=False)
     train.add_argument(
         "-h", "--help", action=_HelpWithKeys, nargs=0, help="show this message, with all settings, and exit"
     )
     _add_config(train)
     train.add_argument("--resume", action="store_true",
-                       help="go on from the newest usable checkpoint of the storage; without it the training begins "
-                            "anew, and removes the checkpoints that are there")  # fmt: skip
-    train.add_argument("--results", type=Path, help="fetch the results to this directory when all is done")
+                       help="continue from the newest usable checkpoint of the storage; without it the training "
+                            "begins anew, and removes the checkpoints that are there")  # fmt: skip
+    train.add_argument("--results", type=Path, help="a directory to which the results are copied at the end")
     train.set_defaults(run=_train)
 
-    warm = commands.add_parser("warm", help="prepare a training, then wait to become a rank of it")
-    _add_config(warm)
-    warm.add_argument("--socket", type=Path, required=True, help="where to wait (a Unix socket)")
-    warm.set_defaults(run=_warm)
 
-    attach = commands.add_parser("attach", help="tie a launcher (on standard input) to the warm worker of this node")
-    attach.add_argument("--socket", type=Path, required=True, help="where the warm worker waits")
-    attach.add_argument("--wait", type=float, default=120.0, metavar="S", help="seconds to wait for it (default: 120)")
-    attach.set_defaults(run=_attach)
-
-    _add_launch(commands.add_parser("launch", help="train on the hosts of a file, which may change meanwhile"))
-
+def _add_translate(commands: _Commands) -> None:
     translate = commands.add_parser("translate", help="translate lines of standard input with a trained model")
     translate.add_argument(
-        "--model", type=Path, required=True, help="directory with model.params, model.json, vocabulary"
+        "--model", type=Path, required=True, help="a directory with model.params, model.json and vocabulary"
     )
     search = translate.add_argument_group("beam search", "defaults as in training.yml (see `train --help`, translate)")
-    search.add_argument("--beam-size", type=int, help="hypotheses kept at each step")
-    search.add_argument("--alpha", type=float, help="weight of the length penalty; 0: none")
-    search.add_argument("--k", type=float, help="of the length penalty ((k + length) / (k + 1)) ** alpha")
+    search.add_argument("--beam-size", type=int, help="hypotheses that are kept at each step")
+    search.add_argument("--alpha", type=float, help="alpha of the length penalty; 0: no penalty")
+    search.add_argument("--k", type=float, help="k of the length penalty ((k + length) / (k + 1)) ** alpha")
     translate.set_defaults(run=_translate)
 
+
+def _add_score(commands: _Commands) -> None:
     score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
-    score.add_argument("hypotheses", type=Path, help="file of translations, one a line")
-    score.add_argument("references", type=Path, help="file of what they should be, one a line")
+    score.add_argument("hypotheses", type=Path, help="a file of translations, one a line")
+    score.add_argument("references", type=Path, help="a file of the right translations, one a line")
     score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"),
-                       help="how sacreBLEU cuts words; none for tokenised text (default: 13a)")  # fmt: skip
+                       help="how sacreBLEU cuts text into words; none for tokenised text (default: 13a)")  # fmt: skip
     score.add_argument("--lowercase", action="store_true", help="ignore case")
     score.set_defaults(run=_score)
-    return parser
 
 
 class _HelpWithKeys(argparse.Action):
-    """Adds the settings to the help; an action of its own, since only then are they imported."""
+    """Shows the help and the settings, which are imported only when they are asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
-        from trainer.described import described
+        from trainer.settings.help import help_on_settings
 
-        print(f"{parser.format_help()}\n{described()}")
+        print(f"{parser.format_help()}\n{help_on_settings()}")
         parser.exit()
 
 
@@ -93,69 +110,79 @@ def _add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, required=True, help="training.yml")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
                         help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
-    parser.add_argument("--fact-path", type=Path, help="folder of the iteration fact, in place of facts.path")
+    parser.add_argument("--fact-path", type=Path, help="the folder of the iteration fact, in place of facts.path")
 
 
 def _add_launch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", type=Path, required=True, help="training.yml, for the storage of the results")
-    parser.add_argument("--hosts-file", type=Path, required=True, help="addresses, one a line; read again all the time")
-    parser.add_argument("--results", type=Path, required=True, help="where results and done.json go")
     parser.add_argument(
-        "--attach-command", required=True, help="how to attach on a node: ... -m trainer attach --socket ..."
+        "--config", type=Path, required=True, help="training.yml, which names the storage of the results"
+    )
+    parser.add_argument(
+        "--hosts-file",
+        type=Path,
+        required=True,
+        help="the nodes' addresses, one a line; the file is read again all the time",
+    )
+    parser.add_argument("--results", type=Path, required=True, help="the directory for the results and done.json")
+    parser.add_argument(
+        "--attach-command",
+        required=True,
+        help="the command that attaches on a node: ... -m trainer attach --socket ...",
     )
     parser.add_argument(
         "--network-interface",
         required=True,
-        help="the head's interface towards the nodes, such as ens5; theirs is HOROVOD_GLOO_IFACE in their environment",
+        help="the head's interface towards the nodes, such as ens5; the nodes' own is HOROVOD_GLOO_IFACE there",
     )
-    parser.add_argument("--min-np", type=int, default=1, help="fewest ranks to train with (default: 1)")
-    parser.add_argument("--max-np", type=int, default=64, help="most ranks to train with (default: 64)")
-    parser.add_argument("--ssh-port", type=int, help="of the nodes' SSH servers (default: 22)")
+    parser.add_argument("--min-np", type=int, default=1, help="the fewest ranks to train with (default: 1)")
+    parser.add_argument("--max-np", type=int, default=64, help="the most ranks to train with (default: 64)")
+    parser.add_argument("--ssh-port", type=int, help="the port of the nodes' SSH servers (default: 22)")
     parser.add_argument("--ssh-identity-file", type=Path, help="the private key (default: those that ssh finds)")
     parser.add_argument(
-        "--ssh-config", type=Path, help="ssh configuration (host keys, jumps); the user's own is not read"
+        "--ssh-config", type=Path, help="an ssh configuration (host keys, jumps); the user's own is not read"
     )
-    parser.add_argument("--ssh-user", help="who to log in as on the nodes (default: who runs this)")
+    parser.add_argument("--ssh-user", help="the user on the nodes (default: the one who runs this)")
     parser.add_argument("--start-patience", type=float, default=120.0, metavar="S",
-                        help="how long to wait for all first hosts before min-np suffice (default: 120)")  # fmt: skip
+                        help="how long all hosts are waited for; then min-np suffice (default: 120)")  # fmt: skip
     parser.set_defaults(run=_launch)
 
 
 def _train(options: argparse.Namespace) -> int:
-    from trainer.elastic import World
-    from trainer.finish import fetch_results
-    from trainer.link import NoLink
-    from trainer.rank import EXIT_FAILED, Rank, exit_at_once
-    from trainer.settings import read
-    from trainer.storage import open_storage
+    from trainer.checkpoint.open_storage import open_storage
+    from trainer.elastic.world import World
+    from trainer.messages.lines import Silent
+    from trainer.settings.file import read
+    from trainer.training.results import fetch_results
+    from trainer.worker.rank import EXIT_FAILED, Rank, exit_at_once
 
     settings = read(options.config, options.overrides)
     rank = Rank.of(settings, options.fact_path)
-    training = rank.prepare(NoLink(), resume=options.resume, is_elastic=World().is_elastic)
+    training = rank.prepare(Silent(), resume=options.resume, is_elastic=World().is_elastic)
     if training is None:
         return EXIT_FAILED
-    rank.orders.stop_on_signals()
-    code = rank.train(training, NoLink())
-    if code == 0 and options.results is not None and rank.facts.rank == 0:
+    rank.requests.stop_on_signals()
+    code = rank.train(training, Silent())
+    if code == 0 and options.results is not None and rank.facts.figures.rank == 0:
         fetch_results(open_storage(settings.storage), options.results)
     exit_at_once(code)
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from trainer.warm import warm
+    from trainer.worker.warm_worker import warm
 
     return warm(options.config, options.overrides, options.socket, options.fact_path)
 
 
 def _attach(options: argparse.Namespace) -> int:
-    from trainer.attach import attach
+    from trainer.worker.attach import attach
 
     return attach(options.socket, options.wait)
 
 
 def _launch(options: argparse.Namespace) -> int:
-    from trainer.launch import Launcher, LaunchOptions
-    from trainer.settings import read
+    from trainer.launch.launcher import Launcher
+    from trainer.launch.options import LaunchOptions
+    from trainer.settings.file import read
 
     launch_options = LaunchOptions(
         hosts_file=options.hosts_file,
@@ -174,14 +201,16 @@ def _launch(options: argparse.Namespace) -> int:
 
 
 def _translate(options: argparse.Namespace) -> int:
-    from trainer.corpus.files import lines_of
-    from trainer.model import load
-    from trainer.settings import TranslateSettings
-    from trainer.translate import translate
-    from trainer.vocabulary import Vocabulary
+    from trainer.data.corpus.files import lines_of
+    from trainer.data.vocabulary import Vocabulary
+    from trainer.inference.translate import translate
+    from trainer.model.build import load
+    from trainer.settings.section import section_from
+    from trainer.settings.training import TranslateSettings
 
     asked = {name: getattr(options, name) for name in ("beam_size", "alpha", "k")}
-    settings = TranslateSettings(**{name: value for name, value in asked.items() if value is not None})
+    given = {name: value for name, value in asked.items() if value is not None}
+    settings = section_from(TranslateSettings, given)
     model, vocabulary = load(options.model), Vocabulary.load(options.model)
     if len(vocabulary) != model.vocab_size:
         raise ValueError(
@@ -195,8 +224,8 @@ def _translate(options: argparse.Namespace) -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from trainer.corpus.files import read_lines
-    from trainer.score import score
+    from trainer.data.corpus.files import read_lines
+    from trainer.inference.score import score
 
     hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     result = score(hypotheses, references, options.tokenize, options.lowercase)

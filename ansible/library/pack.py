@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: packs a Python package into a zip archive that is the same, byte for byte, for the same sources."""
+"""Ansible module: packs a Python package into a zip archive. The same sources give the same archive, byte for byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ short_description: Pack a Python package into a reproducible zip archive
 options:
   src: {description: The package's folder., type: path, required: true}
   dest: {description: The archive to write., type: path, required: true}
-  keep: {description: Whether an archive that is there already is left as it is., type: bool, default: false}
+  keep: {description: Whether an archive that exists already stays as it is., type: bool, default: false}
 """
 
 import hashlib
@@ -25,7 +25,7 @@ EARLIEST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def pack(package: Path) -> bytes:
-    """The archive of `package`, its own folder as the top level; compiled files are left out."""
+    """Returns the zip archive of `package` without compiled files. The package's folder is its top level."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as entries:
         for path in sorted(package.rglob("*")):

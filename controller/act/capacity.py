@@ -1,7 +1,7 @@
 """The capacity file, `environments/ENV/capacity.auto.tfvars.json`: the one Terraform variable that the controller owns.
 
-It is written atomically, and never over somebody else's change: a file that differs from what was last read or
-written here is left alone.
+The file is written atomically, and never over a change of someone else: a file that differs from what was last read or
+written here is left as it is.
 """
 
 from __future__ import annotations
@@ -10,13 +10,21 @@ import fcntl
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from controller.domain import Fleet
 from controller.domain.errors import CapacityFileError
+from controller.domain.reasons.plans import (
+    AbsurdCapacity,
+    CapacityFileChanged,
+    CapacityFileCorrupt,
+    TooMuchCapacity,
+    UndeclaredFlavor,
+)
+from controller.edges.files import write_whole
+from controller.words.sentences import as_sentence
 
 ABSURD_CAPACITY = 1000
 """More nodes of one flavor than this are taken for a mistake, whatever the limits say."""
@@ -34,27 +42,28 @@ class CapacityFile:
         return self.path.exists()
 
     def read(self) -> Fleet:
-        """The fleet in the file; an absent file is an empty fleet. Raises CapacityFileError when it is corrupt."""
+        """Returns the fleet in the file; an absent file is an empty fleet. Raises CapacityFileError when corrupt."""
         content = self._content()
         fleet = self._parsed(content)
         self._digest, self._last = _digest(content), fleet
         return fleet
 
     def peek(self) -> Fleet:
-        """Like `read`, but what was read last, and so what counts as somebody else's change, stays as it was."""
+        """Returns the fleet in the file without accepting it: a change by someone else still counts as one."""
         return self._parsed(self._content())
 
-    def _parsed(self, content: bytes | None) -> Fleet:
-        return Fleet({}) if content is None else parse_capacity(content, self.path)
-
     def write(self, fleet: Fleet) -> None:
-        """Replaces the file's fleet. Raises CapacityFileError when somebody else has changed the file since it was
-        last read here, or when the fleet is absurd; the file is then as it was."""
+        """Replaces the file's fleet.
+
+        Raises:
+            CapacityFileError: Someone else has changed the file since it was last read here, or the fleet is absurd.
+                The file is then as it was.
+        """
         check_capacity(fleet, self.path)
         with self._locked():
             self._refuse_if_changed()
             content = format_capacity(fleet)
-            _replace(self.path, content)
+            write_whole(self.path, content)
             self._digest, self._last = _digest(content), fleet
 
     @property
@@ -63,17 +72,23 @@ class CapacityFile:
         return self.read() if self._last is None else self._last
 
     def refuse_if_changed(self) -> None:
-        """Raises CapacityFileError when somebody else has changed the file since it was last read here."""
+        """Raises CapacityFileError when someone else has changed the file since it was last read here."""
         with self._locked():
             self._refuse_if_changed()
+
+    def _parsed(self, content: bytes | None) -> Fleet:
+        return Fleet({}) if content is None else parse_capacity(content, self.path)
 
     def _refuse_if_changed(self) -> None:
         if self._last is None:
             raise RuntimeError("the capacity file has to be read before it is written")
         if _digest(self._content()) != self._digest:
+            reason = CapacityFileChanged(str(self.path))
             raise CapacityFileError(
-                f"{self.path} was changed by someone else since Centavo last read it; it was left as it is.",
-                "Is the change wanted? Run `centavo apply` and start `centavo optimize` again. Else restore the file.",
+                as_sentence(reason),
+                "If the change is wanted, run `centavo apply` and start `centavo optimize` again. "
+                "Otherwise restore the file.",
+                reason=reason,
             )
 
     def _content(self) -> bytes | None:
@@ -97,65 +112,69 @@ class CapacityFile:
 
 
 def format_capacity(fleet: Fleet) -> bytes:
-    """A capacity file's content."""
+    """Returns the content of a capacity file."""
     return json.dumps({"capacity": dict(fleet)}, indent=2).encode() + b"\n"
 
 
 def parse_capacity(content: bytes, path: Path) -> Fleet:
-    """The fleet in a capacity file's content. Raises CapacityFileError saying what is wrong with it."""
-    repair = 'Restore it from version control, or write {"capacity": {"FLAVOR": NODES, ...}}.'
+    """Returns the fleet in the content of a capacity file.
+
+    Raises:
+        CapacityFileError: The content is not that of a capacity file. The error names `path` and the fault.
+    """
     try:
         document = json.loads(content)
     except ValueError as error:
-        raise CapacityFileError(f"{path} is corrupt: it is not JSON ({error}).", repair) from error
+        raise _corrupt(path, f"it is not JSON ({error})") from error
     if not isinstance(document, dict) or set(document) != {"capacity"} or not isinstance(document["capacity"], dict):
-        raise CapacityFileError(
-            f'{path} is corrupt: it must hold one object called "capacity" and nothing else.', repair
-        )
+        raise _corrupt(path, 'it must hold one object called "capacity" and nothing else')
     try:
         fleet = Fleet(document["capacity"])
     except ValueError as error:
-        raise CapacityFileError(f"{path}: {error}.", repair) from error
+        raise _corrupt(path, str(error)) from error
     check_capacity(fleet, path)
     return fleet
 
 
-def check_capacity(fleet: Fleet, path: Path, most: Mapping[str, int] | None = None) -> None:
-    """Raises CapacityFileError when a capacity is absurd, above `most` (the flavors that Terraform declares, with
-    their maximum), or of a flavor that `most` does not know."""
+def check_capacity(fleet: Fleet, path: Path, max_nodes: Mapping[str, int] | None = None) -> None:
+    """Checks what a capacity file is to ask for.
+
+    Args:
+        fleet: What the file asks for.
+        path: The file, for the errors.
+        max_nodes: By flavor that Terraform declares the most nodes that it allows. None: not known.
+
+    Raises:
+        CapacityFileError: A capacity is absurd, more than Terraform allows, or of a flavor that is not declared.
+    """
     for flavor, count in fleet.items():
         if count > ABSURD_CAPACITY:
-            raise CapacityFileError(
-                f"{path}: {count} nodes of {flavor} are absurd (more than {ABSURD_CAPACITY}).", "Ask for fewer."
-            )
-        if most is None:
+            absurd = AbsurdCapacity(str(path), flavor, count, ABSURD_CAPACITY)
+            raise CapacityFileError(as_sentence(absurd), "Ask for fewer.", reason=absurd)
+        if max_nodes is None:
             continue
-        if flavor not in most:
+        if flavor not in max_nodes:
+            undeclared = UndeclaredFlavor(str(path), flavor)
+            known = ", ".join(sorted(max_nodes))
             raise CapacityFileError(
-                f"{path}: the flavor {flavor} is not one that Terraform declares.",
-                f"Known are {', '.join(sorted(most))}; add it to the environment's flavors first.",
+                as_sentence(undeclared),
+                f"Terraform declares {known}. Add {flavor} to the environment's flavors first.",
+                reason=undeclared,
             )
-        if count > most[flavor]:
+        if count > max_nodes[flavor]:
+            too_much = TooMuchCapacity(str(path), flavor, count, max_nodes[flavor])
             raise CapacityFileError(
-                f"{path}: {count} nodes of {flavor} are more than its {most[flavor]}.",
+                as_sentence(too_much),
                 "Ask for fewer, or raise max_nodes of the flavor in the environment.",
+                reason=too_much,
             )
+
+
+def _corrupt(path: Path, problem: str) -> CapacityFileError:
+    reason = CapacityFileCorrupt(str(path), problem)
+    repair = 'Restore the file from version control, or write {"capacity": {"FLAVOR": NODES, ...}}.'
+    return CapacityFileError(as_sentence(reason), repair, reason=reason)
 
 
 def _digest(content: bytes | None) -> str | None:
     return None if content is None else hashlib.sha256(content).hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Writes beside the file and renames, so that a reader sees the old content or the new, never a part."""
-    descriptor, name = tempfile.mkstemp(prefix=path.name, suffix=".new", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

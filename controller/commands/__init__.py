@@ -1,1 +1,1 @@
-"""The commands of `centavo`, by what a person wants: to do something, to look, to review."""
+"""The commands of `centavo`, one file each, and what several of them share."""

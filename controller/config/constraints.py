@@ -94,13 +94,3 @@ def parse_budget(text: str) -> float:
             f"The budget {text!r} is no sum of money.", "Give US dollars for the whole training, such as 2.50."
         )
     return usd
-
-
-def in_words(promises: Promises) -> list[str]:
-    """What there is of a deadline and a budget, in words."""
-    words = []
-    if promises.deadline_at is not None:
-        words.append(f"deadline {iso(promises.deadline_at)}")
-    if promises.budget_usd is not None:
-        words.append(f"budget {promises.budget_usd:.4f} $")
-    return words

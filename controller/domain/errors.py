@@ -1,23 +1,30 @@
 """The errors that Centavo tells a person about: what happened, to what, and what to do next.
 
-Everything else that is raised is a fault of the program itself and keeps its traceback. Imports nothing of ours.
+Everything else that is raised is a fault of the program itself and keeps its traceback.
 """
 
 from __future__ import annotations
+
+from controller.domain.reasons import Reason, Said
 
 
 class CentavoError(Exception):
     """Something went wrong that a person can do something about.
 
-    `what` says what happened and to what, `next_step` what to do about it. `exit_code` is that of the command.
+    Attributes:
+        what: What happened and to what, for people.
+        next_step: What to do about it, for people.
+        reason: The same as `what`, for programs. `Said` where no reason of its own kind exists.
+        exit_code: The exit code of a command that ends with this error.
     """
 
     exit_code = 1
 
-    def __init__(self, what: str, next_step: str = "") -> None:
+    def __init__(self, what: str, next_step: str = "", *, reason: Reason | None = None) -> None:
         super().__init__(f"{what}\n  {next_step}" if next_step else what)
         self.what = what
         self.next_step = next_step
+        self.reason: Reason = Said(what) if reason is None else reason
 
 
 class ConfigError(CentavoError):
@@ -45,12 +52,19 @@ class TerraformError(CentavoError):
 
 
 class AnsibleError(CentavoError):
-    """A playbook failed on some hosts; `hosts` tells of each what went wrong there."""
+    """A playbook failed. `hosts` says of each host where it failed what went wrong there."""
 
     exit_code = 7
 
-    def __init__(self, what: str, next_step: str = "", hosts: dict[str, str] | None = None) -> None:
-        super().__init__(what, next_step)
+    def __init__(
+        self,
+        what: str,
+        next_step: str = "",
+        hosts: dict[str, str] | None = None,
+        *,
+        reason: Reason | None = None,
+    ) -> None:
+        super().__init__(what, next_step, reason=reason)
         self.hosts = hosts or {}
 
 
@@ -60,24 +74,31 @@ class AwsError(CentavoError):
     exit_code = 8
 
 
-class CapacityUnavailableError(CentavoError):
+class FlavorsError(CentavoError):
+    """Nodes of some flavors could not be had or used. `flavors` names them; empty where it is not known which."""
+
+    def __init__(
+        self,
+        what: str,
+        next_step: str = "",
+        *,
+        reason: Reason | None = None,
+        flavors: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(what, next_step, reason=reason)
+        self.flavors = flavors
+
+
+class CapacityUnavailableError(FlavorsError):
     """EC2 has no capacity, or the account no quota, for the flavors named."""
 
     exit_code = 9
 
-    def __init__(self, what: str, flavors: tuple[str, ...] = ()) -> None:
-        super().__init__(what)
-        self.flavors = flavors
 
-
-class NodesError(CentavoError):
-    """Nodes did not come to life, answer, get configured or join within their time."""
+class NodesError(FlavorsError):
+    """Nodes did not come to life, answer, get configured, join or end within their time."""
 
     exit_code = 10
-
-    def __init__(self, what: str, flavors: tuple[str, ...] = ()) -> None:
-        super().__init__(what, "Look at the nodes with `centavo status`, and at the logs in runs/latest/.")
-        self.flavors = flavors
 
 
 class MoveStuckError(CentavoError):

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from controller.domain.fact import Fact
 from controller.domain.fleet import Fleet
+from controller.domain.reasons.base import Reason
 
 
 @dataclass(frozen=True)
 class UnknownNode:
-    """An instance that runs and of which nothing trustworthy is known at the moment, with the reason."""
+    """An instance that runs, and of which nothing trustworthy is known at the moment."""
 
     instance_id: str
     flavor: str
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,10 @@ class Progress:
 
     @property
     def remaining_steps(self) -> int:
+        """The steps that are still to do."""
         return max(0, self.total_steps - self.step)
 
     @property
     def tokens_per_step(self) -> float | None:
         """Target tokens of one step over all ranks; None before the first step."""
         return self.tokens / self.step if self.step else None
-
-    @property
-    def remaining_tokens(self) -> float | None:
-        """Target tokens still to train on; None while unknown."""
-        return None if self.tokens_per_step is None else self.remaining_steps * self.tokens_per_step

@@ -16,6 +16,7 @@ import ansible_runner
 
 from controller.domain import Instance
 from controller.domain.errors import AnsibleError, StoppedError
+from controller.domain.reasons.moving import PlaybookFailed
 from controller.edges.ssh import SshAccess
 
 FACTS_IDENT = "facts"
@@ -83,13 +84,7 @@ class Ansible:
             playbook, access, instances, variables, ident=ident, limit=limit, timeout_s=timeout_s
         )
         if outcome.failures or status != "successful":
-            log = self._artifacts / "artifacts" / ident / "stdout"
-            said = "\n".join(f"  {host}: {reason}" for host, reason in sorted(outcome.failures.items()))
-            raise AnsibleError(
-                f"The playbook {playbook} ended as {status!r}:\n{said or '  ' + _tail(log)}",
-                f"Its whole output is in {log}",
-                hosts=outcome.failures,
-            )
+            raise _failed(playbook, status, outcome, self._artifacts / "artifacts" / ident / "stdout")
         return outcome
 
     def _run(
@@ -132,6 +127,18 @@ class Ansible:
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         return {"ANSIBLE_CONFIG": str(self._directory / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "PATH": path}
+
+
+def _failed(playbook: str, status: str, outcome: Outcome, log: Path) -> AnsibleError:
+    """Returns the error of a playbook that failed; `log` holds its output."""
+    tail = _tail(log)
+    said = "\n".join(f"  {host}: {words}" for host, words in sorted(outcome.failures.items())) or f"  {tail}"
+    return AnsibleError(
+        f"The playbook {playbook} ended as {status!r}:\n{said}",
+        f"Its whole output is in {log}.",
+        outcome.failures,
+        reason=PlaybookFailed(playbook, status, outcome.failures, tail),
+    )
 
 
 def parse_local_facts(output: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from controller.domain import Instance
 from controller.domain.errors import AwsError
+from controller.domain.reasons.moving import AwsFailed
 
 CLUSTER_TAG, ROLE_TAG, FLAVOR_TAG = "centavo:cluster", "centavo:role", "centavo:flavor"
 LIVING_STATES = ["pending", "running"]
@@ -117,7 +118,8 @@ def speak(purpose: str, call: Callable[[], Result]) -> Result:
     except (ClientError, BotoCoreError) as error:
         raise AwsError(
             f"AWS did not {purpose}: {error}",
-            "Are the credentials valid and the endpoint up? (On local: `python -m localcloud status`.)",
+            "Check the credentials, and that the endpoint is up (on local: `python -m localcloud status`).",
+            reason=AwsFailed(purpose, str(error)),
         ) from error
 
 

@@ -1,13 +1,31 @@
-"""Files that are read while they are written."""
+"""Files that others read while they are written."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+
+READABLE_BY_ALL = 0o644
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes beside the file and renames, so that a reader sees the old content or the new, never a part."""
-    part = path.with_name(f"{path.name}.new")
-    part.write_bytes(content.encode() if isinstance(content, str) else content)
-    os.replace(part, path)
+    """Replaces a file at once: a reader sees the old content or the new one, never a part, even after a power cut.
+
+    The content is written beside the file, flushed to the disk and renamed. The folder is made where it is missing.
+
+    Raises:
+        OSError: The content could not be written; the file is as it was, and nothing is left beside it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, READABLE_BY_ALL)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

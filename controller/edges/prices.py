@@ -1,4 +1,4 @@
-"""AWS's price list and the history of spot prices, through boto3. The answers are parsed in `observe.price_sources`."""
+"""AWS's price list and history of spot prices, through boto3. `observe.prices.answers` parses the answers."""
 
 from __future__ import annotations
 

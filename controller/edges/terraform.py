@@ -17,6 +17,7 @@ from python_terraform import IsFlagged
 from python_terraform import Terraform as TerraformCommand
 
 from controller.domain.errors import StoppedError, TerraformError
+from controller.domain.reasons.moving import TerraformFailed
 
 LOCK_TIMEOUT = "60s"
 NO_CHANGE, FAILED, CHANGES = 0, 1, 2
@@ -166,7 +167,9 @@ class Terraform:
     def _error(self, command: str, out: str, err: str, next_step: str) -> TerraformError:
         said = (err or out).strip()
         return TerraformError(
-            f"terraform {command} failed in {self._directory}:\n{said}", f"{next_step} Log: {self._log_file}"
+            f"terraform {command} failed in {self._directory}:\n{said}",
+            f"{next_step} Log: {self._log_file}",
+            reason=TerraformFailed(command, said),
         )
 
 

@@ -1,7 +1,8 @@
-"""Iteration facts: what a node says of its rank, taken only when it can be trusted.
+"""Iteration facts: what a node says of its rank, accepted only when it can be trusted.
 
 A fact that is missing, old, torn or of a foreign schema makes its node *unknown*, with the reason: never zero, never
-dead, never a made-up number.
+dead, never a made-up number. The contract of a fact is the JSON Schema beside the trainer's writer. This parser accepts
+more: fields that it does not know, and losses that are not finite.
 """
 
 from __future__ import annotations
@@ -12,7 +13,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.domain import Fact, Instance, MembershipChange, TrainingState, UnknownNode
+from controller.domain.reasons import Reason
+from controller.domain.reasons.nodes import (
+    FactFromTheFuture,
+    FactMissing,
+    FactOfAnotherFlavor,
+    FactOfAnotherNode,
+    FactOld,
+    FactTorn,
+    ForeignSchema,
+    NodeUnreachable,
+)
 from controller.domain.times import parse_time
+from controller.words.reasons import reason_in_words
 
 SCHEMA = 1
 CLOCK_TOLERANCE_S = 5.0
@@ -20,12 +33,16 @@ CLOCK_TOLERANCE_S = 5.0
 
 
 class FactError(ValueError):
-    """A fact that can't be trusted; the message says why in a few words."""
+    """A fact that can't be trusted, for a reason."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason_in_words(reason))
+        self.reason = reason
 
 
 @dataclass(frozen=True)
 class LocalFacts:
-    """What Ansible brought from the nodes: `ansible_local` per instance id, and why other nodes gave nothing."""
+    """What Ansible brought from the nodes: by instance id `ansible_local`, or why the node gave nothing."""
 
     facts: Mapping[str, Any]
     failures: Mapping[str, str]
@@ -38,44 +55,60 @@ def read_facts(
     now: float,
     max_age_s: float,
 ) -> tuple[tuple[Fact, ...], tuple[UnknownNode, ...]]:
-    """The trustworthy facts of these instances, and the instances of which nothing is known, with the reason."""
+    """Returns the facts of these instances that can be trusted, and the instances of which nothing is known.
+
+    Args:
+        instances: Those that were asked.
+        local: What Ansible brought.
+        now: Seconds since the epoch.
+        max_age_s: Facts of a training rank that are older can't be trusted.
+    """
     facts: list[Fact] = []
     unknown: list[UnknownNode] = []
     for instance in instances:
         try:
             facts.append(_read_node(instance, local, now=now, max_age_s=max_age_s))
         except FactError as error:
-            unknown.append(UnknownNode(instance.instance_id, instance.flavor, str(error)))
+            unknown.append(UnknownNode(instance.instance_id, instance.flavor, error.reason))
     return tuple(facts), tuple(unknown)
 
 
 def _read_node(instance: Instance, local: LocalFacts, *, now: float, max_age_s: float) -> Fact:
     if instance.instance_id in local.failures:
-        raise FactError(f"no answer: {local.failures[instance.instance_id]}")
+        raise FactError(NodeUnreachable(local.failures[instance.instance_id]))
     found = local.facts.get(instance.instance_id)
     if not isinstance(found, Mapping) or "iteration" not in found:
-        raise FactError("missing: the node has no iteration fact yet")
+        raise FactError(FactMissing())
     fact = parse_fact(found["iteration"], now=now, max_age_s=max_age_s)
     if fact.instance_id != instance.instance_id:
-        raise FactError(f"foreign: the fact is of {fact.instance_id}")
+        raise FactError(FactOfAnotherNode(fact.instance_id))
     if fact.flavor != instance.flavor:
-        raise FactError(f"foreign: the fact says {fact.flavor}, EC2 says {instance.flavor}")
+        raise FactError(FactOfAnotherFlavor(fact.flavor, instance.flavor))
     return fact
 
 
 def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
-    """A validated fact of schema 1. `now` is in seconds since the epoch. Raises FactError with the reason."""
+    """Returns a checked fact of schema 1.
+
+    Args:
+        raw: The content of the fact file, as parsed JSON.
+        now: Seconds since the epoch.
+        max_age_s: A fact that is older can't be trusted, unless its rank has ended.
+
+    Raises:
+        FactError: The fact can't be trusted.
+    """
     if not isinstance(raw, Mapping):
-        raise FactError("torn: the fact is not a JSON object")
+        raise _torn("the fact is not a JSON object")
     if raw.get("schema") != SCHEMA:
-        raise FactError(f"foreign schema: {raw.get('schema')!r} instead of {SCHEMA}")
+        raise FactError(ForeignSchema(f"{raw.get('schema')!r} instead of {SCHEMA}"))
     updated_at = _time(raw, "updated_at")
     state = _state(raw)
     age_s = now - updated_at
     if age_s > max_age_s and state not in (TrainingState.FINISHED, TrainingState.FAILED):
-        raise FactError(f"old: written {age_s:.0f} s ago, at most {max_age_s:.0f} s are allowed")
+        raise FactError(FactOld(age_s, max_age_s))
     if age_s < -CLOCK_TOLERANCE_S:
-        raise FactError(f"from the future: its clock is {-age_s:.0f} s ahead; check the node's time service")
+        raise FactError(FactFromTheFuture(-age_s))
     return Fact(
         instance_id=_text(raw, "instance_id"),
         flavor=_text(raw, "flavor"),
@@ -100,24 +133,28 @@ def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
     )
 
 
+def _torn(problem: str) -> FactError:
+    return FactError(FactTorn(problem))
+
+
 def _time(raw: Mapping[str, Any], key: str) -> float:
     try:
         return parse_time(raw.get(key))
     except ValueError as error:
-        raise FactError(f"torn: {key} is not a time ({raw.get(key)!r})") from error
+        raise _torn(f"{key} is not a time ({raw.get(key)!r})") from error
 
 
 def _state(raw: Mapping[str, Any]) -> TrainingState:
     try:
         return TrainingState(raw.get("state"))
     except ValueError as error:
-        raise FactError(f"foreign schema: state {raw.get('state')!r} is not known") from error
+        raise FactError(ForeignSchema(f"state {raw.get('state')!r} is not known")) from error
 
 
 def _text(raw: Mapping[str, Any], key: str) -> str:
     value = raw.get(key)
     if not isinstance(value, str) or not value:
-        raise FactError(f"torn: {key} is {value!r}")
+        raise _torn(f"{key} is {value!r}")
     return value
 
 
@@ -126,24 +163,24 @@ def _optional_text(raw: Mapping[str, Any], key: str) -> str | None:
 
 
 def _optional_number(raw: Mapping[str, Any], key: str) -> float | None:
-    """A finite number from 0 up, or None where the rank does not know it yet."""
+    """Returns a finite number from 0 up, or None where the rank does not know it yet."""
     value = raw.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise FactError(f"torn: {key} is {value!r}")
+        raise _torn(f"{key} is {value!r}")
     return float(value)
 
 
 def _optional_positive(raw: Mapping[str, Any], key: str) -> float | None:
     value = _optional_number(raw, key)
     if value == 0:
-        raise FactError(f"torn: {key} is 0")
+        raise _torn(f"{key} is 0")
     return value
 
 
 def _optional_loss(raw: Mapping[str, Any]) -> float | None:
-    """A loss may be negative or no number at all; only finite ones are kept."""
+    """Returns the loss if it is finite. A loss may be negative, or no number at all."""
     value = raw.get("loss")
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
@@ -152,14 +189,14 @@ def _optional_loss(raw: Mapping[str, Any]) -> float | None:
 def _optional_count(raw: Mapping[str, Any], key: str) -> int | None:
     value = _optional_number(raw, key)
     if value is not None and not value.is_integer():
-        raise FactError(f"torn: {key} is {value!r}, not a whole number")
+        raise _torn(f"{key} is {value!r}, not a whole number")
     return None if value is None else int(value)
 
 
 def _count(raw: Mapping[str, Any], key: str) -> int:
     value = _optional_count(raw, key)
     if value is None:
-        raise FactError(f"torn: {key} is missing")
+        raise _torn(f"{key} is missing")
     return value
 
 
@@ -167,10 +204,10 @@ def _change(raw: Any) -> MembershipChange | None:
     if raw is None:
         return None
     if not isinstance(raw, Mapping):
-        raise FactError("torn: last_change is not a JSON object")
+        raise _torn("last_change is not a JSON object")
     pause_s = _optional_number(raw, "pause_s")
     if pause_s is None:
-        raise FactError("torn: last_change.pause_s is missing")
+        raise _torn("last_change.pause_s is missing")
     return MembershipChange(
         at=_time(raw, "at"),
         from_size=_count(raw, "from_size"),

@@ -1,4 +1,4 @@
-"""How far the training is, from what its ranks and its launcher say."""
+"""How far the training is, as its ranks and its launcher say."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.domain import Fact, Observation, Progress, TrainingState
+from controller.domain import Observation, Progress
+from controller.domain.reasons import Reason
+from controller.domain.reasons.ending import LauncherFailed
 
 
 @dataclass(frozen=True)
 class TrainingEnd:
-    """The training has ended: `finished` or not, and why not."""
+    """How the training ended."""
 
     finished: bool
-    reason: str | None = None
+    reason: Reason | None = None
+    """Why it failed; None where it finished."""
 
 
 def read_progress(observation: Observation, started_at: float) -> Progress | None:
-    """The furthest that any rank says it is; None while no rank knows the length of the training."""
+    """Returns the progress of the rank that is the furthest; None while no rank knows the length of the training."""
     knowing = [fact for fact in observation.facts if fact.total_steps]
     if not knowing:
         return None
@@ -33,15 +36,15 @@ def read_progress(observation: Observation, started_at: float) -> Progress | Non
 
 
 def read_end(head_facts: Mapping[str, Any] | None) -> TrainingEnd | None:
-    """What the launcher left on the head when it ended (its `training` fact); None while the training goes on."""
+    """Returns what the launcher left on the head when it ended; None while the training goes on.
+
+    Args:
+        head_facts: The head's local facts. The launcher's is called `training`: `{"status": ..., "reason": ...}`.
+    """
     done = (head_facts or {}).get("training")
     if not isinstance(done, Mapping) or done.get("status") not in ("finished", "failed"):
         return None
-    reason = done.get("reason")
-    return TrainingEnd(done["status"] == "finished", None if reason is None else str(reason))
-
-
-def world_size(facts: tuple[Fact, ...]) -> int | None:
-    """The world size that all training ranks agree on; None while they differ or none trains."""
-    sizes = {fact.world_size for fact in facts if fact.state is TrainingState.TRAINING}
-    return sizes.pop() if len(sizes) == 1 else None
+    if done["status"] == "finished":
+        return TrainingEnd(finished=True)
+    said = done.get("reason")
+    return TrainingEnd(finished=False, reason=LauncherFailed(None if said is None else str(said)))

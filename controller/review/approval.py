@@ -1,4 +1,4 @@
-"""`optimize --via pull-request`: a move waits until people have merged its proposal."""
+"""Approval by people: with `optimize --via pull-request`, a move waits until its proposal was merged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from controller.domain import Decision, Fleet, Verdict
 from controller.edges.git import GitError
 from controller.edges.github import GitHubError
 from controller.review.proposal_text import proposal_of
-from controller.review.proposals import Outcome, ProposalError, Proposals, Proposed
+from controller.review.proposals import ProposalError, ProposalOutcome, Proposals, Proposed
 from controller.words.reasons import reason_in_words
 
 Tell = Callable[[str], None]
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class PullRequestApproval:
-    """Which fleet may be moved to now, by what people have merged. Called once in each pass of the loop."""
+    """The fleet that may be moved to now, according to what people have merged. It is called once in each pass."""
 
     def __init__(
         self,
@@ -35,12 +35,14 @@ class PullRequestApproval:
         self._told: str | None = None
 
     def __call__(self, decision: Decision) -> Fleet | None:
-        """The fleet to move to, or None to stay. What can't be reached or is in the way is told, and tried again in the
-        next pass: the training goes on meanwhile."""
+        """Returns the fleet to move to, or None to stay.
+
+        An error is told and the attempt repeated in the next pass, while the training goes on.
+        """
         return self._safely(partial(self._approved, decision))
 
     def end(self) -> None:
-        """Closes what is still proposed: there is nothing left to move."""
+        """Closes what is still proposed, as there is nothing left to move."""
         self._safely(partial(self._withdraw, "the training has ended"))
 
     def _safely(self, attempt: Callable[[], T]) -> T | None:
@@ -68,20 +70,22 @@ class PullRequestApproval:
             self._say(f"closed the proposal {withdrawn.url}: {reason}")
 
     def _say(self, message: str) -> None:
-        """Each pass finds the same again; a person is told once."""
+        """Tells a person once what each pass finds again."""
         if message != self._told:
             self._told = message
             self._tell(message)
 
 
 def describe(proposed: Proposed) -> str:
-    """What an attempt to propose came to, in a sentence."""
+    """Returns what an attempt to propose came to, in a sentence."""
     where = proposed.pull_request.url if proposed.pull_request else f"the branch {proposed.branch}"
     return {
-        Outcome.OPENED: f"proposed in {where}; it waits for a merge",
-        Outcome.UPDATED: f"brought the proposal {where} up to date; it waits for a merge",
-        Outcome.UNCHANGED: f"the proposal {where} waits for a merge",
-        Outcome.PUSHED: f"pushed {where}; open its pull request into {proposed.base} (`centavo propose` tells how)",
-        Outcome.REJECTED: f"a person has closed {where}; this fleet is not proposed again in this run",
-        Outcome.SUPERSEDED: f"a newer run has its proposal in {where}; this one stands back",
+        ProposalOutcome.OPENED: f"proposed in {where}; it waits for a merge",
+        ProposalOutcome.UPDATED: f"brought the proposal {where} up to date; it waits for a merge",
+        ProposalOutcome.UNCHANGED: f"the proposal {where} waits for a merge",
+        ProposalOutcome.PUSHED: (
+            f"pushed {where}; open its pull request into {proposed.base} (`centavo propose` says how)"
+        ),
+        ProposalOutcome.REJECTED: f"a person has closed {where}; this fleet is not proposed again in this run",
+        ProposalOutcome.SUPERSEDED: f"a newer run has its proposal in {where}; this one stands back",
     }[proposed.outcome]

@@ -1,4 +1,4 @@
-"""The values of a resource's attributes, as a reviewer reads them."""
+"""Values of a resource's attributes, as a reviewer reads them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BULKY = ("user_data", "user_data_base64")
 
 
 def attribute_value(path: str, leaf: Any) -> str:
-    """A leaf of a resource in one short line."""
+    """Returns a leaf of a resource in one short line."""
     if leaf is None:
         return "nothing"
     if isinstance(leaf, Marker):

@@ -1,4 +1,4 @@
-"""What the latest run tells about the fleets of a plan, by the same model that the controller decides with."""
+"""What the latest run says about the fleets of a plan, by the model that the controller decides with."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fleet, Limits, Observation, Price, Progress
 from controller.observe.progress import read_progress
-from controller.record.journal.journal import Journal, Stage
+from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run
-from controller.review.summary import Evidence
+from controller.review.plan_summary import Evidence
 
 
 def read_evidence(
@@ -25,7 +25,7 @@ def read_evidence(
     limits: Limits,
     settings: DecideSettings,
 ) -> Evidence:
-    """The evidence of the environment's newest run; empty when there is no such run, or nothing was measured in it."""
+    """Returns the evidence of the environment's newest run; empty if there is none, or it has measured nothing."""
     journal = latest_run(runs)
     if journal is None:
         return Evidence()
@@ -44,7 +44,7 @@ def evidence_of(
     limits: Limits,
     settings: DecideSettings,
 ) -> Evidence:
-    """The evidence of one run. Of a run that has ended, times and costs are those of a whole training like it."""
+    """Returns the evidence of one run. If the run has ended, times and costs are those of a whole training like it."""
     observations = journal.recent(KEPT_OBSERVATIONS)
     progress = last_progress(observations, journal.info().started_at)
     if progress is None:
@@ -66,8 +66,10 @@ def evidence_of(
 def with_fleet_estimates(
     decision: Decision, journal: Journal, prices: Mapping[str, Price], limits: Limits, settings: DecideSettings
 ) -> Decision:
-    """The decision with what the model expects of the fleet there is and of the one to have, where its policy compares
-    flavors and says nothing of fleets."""
+    """Returns the decision with the model's estimates of the current fleet and of the target.
+
+    A policy that compares flavors makes decisions without such estimates.
+    """
     if decision.fleets:
         return decision
     found = evidence_of(journal, (decision.current, decision.target), prices, limits, settings)
@@ -75,7 +77,7 @@ def with_fleet_estimates(
 
 
 def last_progress(observations: Sequence[Observation], started_at: float) -> Progress | None:
-    """How far the training was when a rank last said so."""
+    """Returns how far the training was when a rank last said so."""
     for observation in reversed(observations):
         progress = read_progress(observation, started_at)
         if progress is not None and progress.step:

@@ -1,4 +1,4 @@
-"""The review as GitHub-flavored Markdown: the same text for the same plan, and never longer than GitHub takes."""
+"""The review as GitHub-flavored Markdown: the same text for the same plan, never longer than GitHub takes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from controller.edges.terraform_plan import Action, AttributeChange, PlanChange
 from controller.review.attribute_values import attribute_value
-from controller.review.guard import Finding
-from controller.review.summary import FlavorRow, Quantity, Summary
+from controller.review.dangers import Finding
+from controller.review.plan_summary import FlavorRow, PlanSummary, Quantity
 from controller.words import numbers as words
 
 GITHUB_LIMIT = 65_536
 """Characters of a comment or a pull request's body. GitHub counts them as UTF-16 does."""
 MARGIN = 1_536
-"""Room for what a workflow puts around the review."""
-FOLD_ABOVE = 25
-"""Lists longer than this are folded."""
+"""Characters that are left for what a workflow puts around the review."""
 LONGEST_ADDRESS = 200
 
 T = TypeVar("T")
@@ -58,11 +56,11 @@ BUDGETS = (
     Budget(60, 0, 30, 30),
     Budget(20, 0, 15, 15),
 )
-"""Tried in turn, until the text fits."""
+"""From everything to very little. The first budget is taken that the text fits with."""
 
 
-def render(summary: Summary) -> str:
-    """The Markdown of a review, at most GITHUB_LIMIT - MARGIN characters."""
+def render(summary: PlanSummary) -> str:
+    """Returns the Markdown of a review, in at most `GITHUB_LIMIT - MARGIN` characters."""
     compared = {change.address: _compared(change) for change in summary.plan.changed}
     for budget in BUDGETS:
         text = template("plan.md.j2").render(
@@ -74,12 +72,12 @@ def render(summary: Summary) -> str:
 
 
 def characters(text: str) -> int:
-    """The length of a text as GitHub counts it: in UTF-16 units."""
+    """Returns the length of a text as GitHub counts it: in UTF-16 units."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def code(text: str) -> str:
-    """A code span that is one in every place, a table's cell too, whatever the text holds."""
+    """Returns a code span that stays one everywhere, also in a table's cell, whatever the text holds."""
     text = words.shortened(text, LONGEST_ADDRESS)
     if re.fullmatch(r"[^`|\\\x00-\x1f]+", text) and text.strip() == text:
         return f"`{text}`"
@@ -90,14 +88,14 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Running text in which nothing is Markdown, HTML, a mention or a line break."""
+    """Returns running text in which nothing is Markdown, HTML, a mention or a line break."""
     text = html.escape(" ".join(text.split()), quote=False)
     text = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", text)
     return re.sub(r"@(?=\w)", "@\u200b", text)
 
 
 def cut(entries: Iterable[T], most: int) -> Cut[T]:
-    """The first entries, and the number of those left out."""
+    """Returns the first entries, and the number of those that are left out."""
     everything = tuple(entries)
     return Cut(everything[:most], max(0, len(everything) - most))
 
@@ -106,10 +104,10 @@ def cut(entries: Iterable[T], most: int) -> Cut[T]:
 class _View:
     """What the template asks for."""
 
-    summary: Summary
+    summary: PlanSummary
     budget: Budget
     compared: Mapping[str, tuple[AttributeChange, ...]]
-    """By address, what becomes different."""
+    """What becomes different, by address."""
 
     @property
     def fingerprint(self) -> str:
@@ -139,12 +137,12 @@ class _View:
         return cut(self.summary.verdict.findings, self.budget.findings)
 
     def attributes(self, change: PlanChange) -> Cut[AttributeChange]:
-        """What becomes different in a resource, where it needs lines of its own."""
+        """Returns what becomes different in a resource, if that needs lines of its own."""
         compared = self.compared[change.address]
         return cut(() if _in_a_word(change, compared) else compared, self.budget.attributes)
 
     def details(self, change: PlanChange) -> str:
-        """What fits into the resource's own line."""
+        """Returns what fits into the resource's own line."""
         return _details(change, self.compared[change.address])
 
     @property
@@ -185,12 +183,12 @@ REASONS = {
     "delete_because_count_index": "count is lower now",
     "delete_because_each_key": "its key is no longer in the code",
 }
-"""Terraform's words for why, in a person's; others are shown as they are."""
+"""Terraform's codes for why a resource is replaced or deleted, in words. Other codes are shown as they are."""
 SHORT_VALUE = 24
 
 
 def _details(change: PlanChange, compared: tuple[AttributeChange, ...]) -> str:
-    """Why, from where, and a short change itself, as Markdown in one line; often nothing."""
+    """Returns why, from where, and a short change itself, as Markdown in one line; often nothing."""
     parts = []
     if change.previous_address:
         parts.append(f"was {code(change.previous_address)}")
@@ -208,7 +206,7 @@ def _details(change: PlanChange, compared: tuple[AttributeChange, ...]) -> str:
 
 
 def _in_a_word(change: PlanChange, compared: tuple[AttributeChange, ...]) -> AttributeChange | None:
-    """The one short attribute that an update changes, such as a capacity; None where there is more to say."""
+    """Returns the one short attribute that an update changes, such as a capacity; None if there is more to say."""
     if change.action is not Action.UPDATE or len(compared) != 1:
         return None
     (attribute,) = compared
@@ -217,8 +215,10 @@ def _in_a_word(change: PlanChange, compared: tuple[AttributeChange, ...]) -> Att
 
 
 def _compared(change: PlanChange) -> tuple[AttributeChange, ...]:
-    """What becomes different in a resource that stays or is replaced; nothing for one that comes or goes. A tag is
-    shown once, and not again among the provider's `tags_all`."""
+    """Returns what becomes different in a resource that stays or is replaced; nothing if it is created or destroyed.
+
+    A tag is in it once, and not again among the provider's `tags_all`.
+    """
     if change.before is None or change.after is None:
         return ()
     attributes = change.telling_attributes()
@@ -231,8 +231,10 @@ def _counts(counts: dict[Action, int]) -> str:
 
 
 def sides(quantity: Quantity, unit: words.Unit, unknown: str = words.NOT_MEASURED) -> tuple[str, str, str]:
-    """Before, after and difference in words. The difference is that of the numbers as they are written, so that a
-    reader who subtracts finds the same."""
+    """Returns before, after and difference in words.
+
+    The difference is that of the numbers as they are written: a reader who subtracts finds the same.
+    """
     before, after = (unknown if value is None else unit.write(value) for value in (quantity.before, quantity.after))
     if quantity.before is None or quantity.after is None:
         return before, after, "unknown"
@@ -245,8 +247,8 @@ def sides(quantity: Quantity, unit: words.Unit, unknown: str = words.NOT_MEASURE
 
 @cache
 def template(name: str) -> Template:
-    """A template of this package, with the filters `code` and `plain`."""
-    # Not HTML but Markdown: `code` and `plain` are the escapes, and a test renders hostile names through them.
+    """Returns a template of this package, with the filters `code` and `plain`."""
+    # The text is Markdown and not HTML: `code` and `plain` escape it, and a test renders hostile names through them.
     environment = Environment(
         loader=PackageLoader("controller.review"),
         undefined=StrictUndefined,

@@ -1,4 +1,4 @@
-"""What a proposal's pull request says: the saving, the measurements, a plot, and the explanation of the decision."""
+"""The text of a proposal's pull request: the saving, the measurements, a plot, and the explanation of the decision."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from controller.domain import Decision, FlavorEstimate, FleetEstimate
 from controller.domain.reasons.flavors import NotMeasured
 from controller.record.report.explanation import render_explanation
 from controller.review.markdown import GITHUB_LIMIT, MARGIN, characters, cut, sides, template
+from controller.review.plan_summary import Quantity
 from controller.review.proposals import Proposal
-from controller.review.summary import Quantity
 from controller.words import numbers as words
 from controller.words.flavors import notes_in_words
 from controller.words.reasons import reason_in_words
@@ -21,7 +21,7 @@ LONGEST_TITLE = 120
 
 
 def proposal_of(environment: str, run: str, decision: Decision) -> Proposal:
-    """The proposal to carry out a decision to move."""
+    """Returns the proposal to carry out a decision to move."""
     title = f"Move {environment} to {decision.target}"
     return Proposal(
         run,
@@ -33,7 +33,7 @@ def proposal_of(environment: str, run: str, decision: Decision) -> Proposal:
 
 
 def proposal_body(environment: str, run: str, decision: Decision) -> str:
-    """The Markdown of the pull request, within what GitHub takes."""
+    """Returns the Markdown of the pull request, never longer than GitHub takes."""
     explanation = render_explanation(decision).rstrip()
     for most_text, most_flavors in zip(EXPLANATION_BUDGETS, FLAVOR_BUDGETS, strict=True):
         text = template("proposal.md.j2").render(
@@ -61,13 +61,13 @@ def _notes(estimate: FlavorEstimate) -> str:
 
 
 def _order(estimate: FlavorEstimate) -> tuple[bool, float, str]:
-    """Cheapest per token first, the unmeasured last."""
+    """Returns a key that sorts the cheapest per token first, and flavors that are not measured last."""
     cost = estimate.usd_per_million_tokens
     return cost is None, cost or 0.0, estimate.flavor
 
 
 def _metrics(decision: Decision) -> list[tuple[str, str, str, str]]:
-    """(what, now, proposed, difference)."""
+    """Returns lines of (what, now, proposed, difference)."""
     now, then = _estimate(decision, decision.current), _estimate(decision, decision.target)
     quantities = (
         ("**Dollars per million tokens, head included**", "usd_per_million_tokens", words.USD),
@@ -87,8 +87,10 @@ def _estimate(decision: Decision, fleet: object) -> FleetEstimate | None:
 
 
 def _bars(decision: Decision) -> list[tuple[str, float]]:
-    """(name, dollars per million tokens) for a plot: of the fleets that were compared, or, with a policy that compares
-    flavors, of those."""
+    """Returns (name, dollars per million tokens) for a plot: of the fleets that were compared.
+
+    A policy that compares flavors has no such fleets; then the plot is of the flavors.
+    """
     names = {decision.current: "now", decision.target: "proposed"}
     fleets = [(names.get(e.fleet, str(e.fleet)), e.usd_per_million_tokens) for e in decision.fleets]
     flavors = [(e.flavor, e.usd_per_million_tokens) for e in sorted(decision.flavors, key=_order)]
@@ -100,6 +102,6 @@ def _bars(decision: Decision) -> list[tuple[str, float]]:
 
 
 def _fenced(text: str) -> str:
-    """A code block that no line of the text can end."""
+    """Returns a code block that no line of the text can end."""
     fence = "`" * max(3, 1 + max((len(run) for run in text.split() if set(run) == {"`"}), default=0))
     return f"{fence}text\n{text}\n{fence}"

@@ -1,9 +1,9 @@
-"""Every reason in words."""
+"""Every reason in words. Importing this module registers the wording of each family."""
 
-from controller.words import deciding, flavors, limits
+from controller.words import deciding, ending, flavors, limits, moving, nodes, plans
 from controller.words.dispatch import reason_in_words
 
-FAMILIES = (deciding, flavors, limits)
+FAMILIES = (deciding, ending, flavors, limits, moving, nodes, plans)
 """The modules with the wording. They register it when they are imported, which is why this module imports them all."""
 
 __all__ = ["FAMILIES", "reason_in_words"]

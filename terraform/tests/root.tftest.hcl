@@ -60,17 +60,17 @@ variables {
   image              = { owner = "099720109477", name = "ubuntu/images/hvm-ssd/unit" }
 }
 
-run "each_flavor_has_a_group_of_its_own" {
+run "each_flavor_has_its_own_group" {
   command = apply
 
   assert {
     condition     = toset(keys(output.flavors)) == toset(["t2.medium", "c5.large", "c5.xlarge"])
-    error_message = "There must be one group for each flavor, those at zero capacity too."
+    error_message = "Each flavor must have a group, even at capacity 0."
   }
 
   assert {
     condition     = output.flavors["c5.large"].autoscaling_group == "unit-c5.large" && output.flavors["c5.xlarge"].autoscaling_group == "unit-c5.xlarge"
-    error_message = "Groups are called CLUSTER-FLAVOR."
+    error_message = "Groups must be named CLUSTER-FLAVOR."
   }
 
   assert {
@@ -82,21 +82,21 @@ run "each_flavor_has_a_group_of_its_own" {
       vcpus              = 4
       memory_bytes       = 8589934592
     }
-    error_message = "The controller reads group, launch template, market, most nodes, vCPUs and memory of each flavor."
+    error_message = "The output flavors must hold group, launch template, market, max_nodes, vCPUs and memory of each flavor."
   }
 }
 
-run "what_the_controller_reads_of_the_rest_is_there" {
+run "the_other_outputs_that_the_controller_reads_exist" {
   command = apply
 
   assert {
     condition     = output.cluster == "unit" && output.region == "us-east-1"
-    error_message = "Cluster and region must be outputs."
+    error_message = "The outputs cluster and region must hold the name of the cluster and its region."
   }
 
   assert {
     condition     = toset(keys(output.head)) == toset(["instance_id", "private_ip", "public_ip", "instance_type"]) && output.head.instance_type == "t3.micro"
-    error_message = "The head must be an output with its instance, addresses and type."
+    error_message = "The output head must hold the head's instance ID, addresses and instance type."
   }
 
   assert {
@@ -105,7 +105,7 @@ run "what_the_controller_reads_of_the_rest_is_there" {
   }
 }
 
-run "a_flavor_that_the_capacity_file_leaves_out_has_no_nodes" {
+run "a_flavor_that_the_capacity_leaves_out_keeps_its_group" {
   command = plan
 
   variables {
@@ -114,11 +114,11 @@ run "a_flavor_that_the_capacity_file_leaves_out_has_no_nodes" {
 
   assert {
     condition     = length(output.flavors) == 3
-    error_message = "Flavors keep their groups whether or not the capacity file names them."
+    error_message = "A flavor must keep its group when capacity does not name it."
   }
 }
 
-run "an_empty_capacity_file_is_a_fleet_of_none" {
+run "with_an_empty_capacity_all_groups_stay" {
   command = plan
 
   variables {
@@ -127,11 +127,11 @@ run "an_empty_capacity_file_is_a_fleet_of_none" {
 
   assert {
     condition     = length(output.flavors) == 3
-    error_message = "With no nodes at all the groups stay."
+    error_message = "All flavors must keep their groups when capacity is empty."
   }
 }
 
-run "all_that_can_be_switched_off_is_off" {
+run "key_logs_and_quotas_can_be_switched_off" {
   command = plan
 
   variables {
@@ -146,11 +146,11 @@ run "all_that_can_be_switched_off_is_off" {
 
   assert {
     condition     = length(module.key) == 0 && length(module.logs) == 0 && length(module.quotas) == 0
-    error_message = "Key, logs and quotas must be absent when they are switched off."
+    error_message = "The modules key, logs and quotas must not be used when they are switched off."
   }
 }
 
-run "a_placement_group_lies_in_the_training_zone" {
+run "the_placement_group_has_the_strategy_cluster" {
   command = plan
 
   variables {
@@ -160,16 +160,16 @@ run "a_placement_group_lies_in_the_training_zone" {
 
   assert {
     condition     = aws_placement_group.this[0].strategy == "cluster"
-    error_message = "The placement group must be of the strategy that keeps nodes close."
+    error_message = "The placement group must have the strategy cluster, which places nodes close together."
   }
 }
 
-run "quotas_count_the_capacity_and_the_head" {
+run "quotas_count_the_workers_and_the_head" {
   command = plan
 
   assert {
     condition     = module.quotas[0].vcpus == { "standard on-demand" = 8, "standard spot" = 12 }
-    error_message = "One t2.medium and the head on demand, three c5.large on spot, 4 vCPUs each."
+    error_message = "On-demand must count one t2.medium and the head, and spot three c5.large, with 4 vCPUs each."
   }
 }
 
@@ -203,7 +203,7 @@ run "refuses_a_capacity_of_half_a_node" {
   expect_failures = [var.capacity]
 }
 
-run "refuses_an_absurd_capacity" {
+run "refuses_a_capacity_over_max_nodes" {
   command = plan
 
   variables {
@@ -213,7 +213,7 @@ run "refuses_an_absurd_capacity" {
   expect_failures = [var.capacity]
 }
 
-run "refuses_no_flavor" {
+run "refuses_an_empty_set_of_flavors" {
   command = plan
 
   variables {
@@ -235,7 +235,7 @@ run "refuses_a_flavor_that_is_no_instance_type" {
   expect_failures = [var.flavors]
 }
 
-run "refuses_a_cluster_name_that_no_bucket_may_have" {
+run "refuses_a_cluster_name_that_is_no_valid_bucket_name" {
   command = plan
 
   variables {
@@ -255,7 +255,7 @@ run "refuses_a_training_zone_without_subnets" {
   expect_failures = [var.training_zone]
 }
 
-run "refuses_a_placement_group_over_several_zones" {
+run "refuses_a_placement_group_without_a_training_zone" {
   command = plan
 
   variables {
@@ -265,7 +265,7 @@ run "refuses_a_placement_group_over_several_zones" {
   expect_failures = [var.placement_group]
 }
 
-run "refuses_an_image_that_changes_by_itself" {
+run "refuses_an_image_name_with_a_wildcard" {
   command = plan
 
   variables {
@@ -275,7 +275,7 @@ run "refuses_an_image_that_changes_by_itself" {
   expect_failures = [var.image]
 }
 
-run "refuses_a_login_user_that_is_none" {
+run "refuses_a_login_user_that_is_no_user_name" {
   command = plan
 
   variables {
@@ -285,7 +285,7 @@ run "refuses_a_login_user_that_is_none" {
   expect_failures = [var.login_user]
 }
 
-run "refuses_a_fact_path_that_a_shell_would_misread" {
+run "refuses_a_fact_path_that_a_shell_would_expand" {
   command = plan
 
   variables {
@@ -295,7 +295,7 @@ run "refuses_a_fact_path_that_a_shell_would_misread" {
   expect_failures = [var.fact_path]
 }
 
-run "refuses_a_package_that_is_an_option" {
+run "refuses_a_package_name_that_is_an_option_of_apt" {
   command = plan
 
   variables {
@@ -315,7 +315,7 @@ run "refuses_tags_that_instance_metadata_cannot_show" {
   expect_failures = [var.tags]
 }
 
-run "refuses_tags_that_are_centavo_s_own" {
+run "refuses_tags_that_centavo_sets_itself" {
   command = plan
 
   variables {

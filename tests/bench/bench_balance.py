@@ -1,11 +1,11 @@
 """Step time on a fleet of unequal nodes, with equal shares and with shares in proportion to speed.
 
-Two hosts, emulated at speeds 1 : 2.5 (``--speeds`` for others), train the same steps twice. Without rebalancing the
+Two hosts, emulated at speeds 1 : 2.5 (`--speeds` for others), train the same steps twice. Without rebalancing the
 slowest rank sets the pace: B / n at its speed. With it a step approaches B / sum(speeds), the best that any division of
 the batch can reach. What is left above it: the exchange and the update (some 30 ms); what a step costs whatever its
 size, 8 ms of processor time, which is 67 ms at a speed of 0.12; shapes of batches that are met for the first time (15
 to 20 % more time, and in a short training most are new); and that the slower of the ranks sets the pace of each single
-step, where the time of each varies by a tenth. The result is ``runs/bench/balance.json``.
+step, where the time of each varies by a tenth. The result is `runs/bench/balance.json`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIMIT_S = 1800.0
 
 
 def training(steps: int, is_balanced: bool) -> dict[str, Any]:
-    """training.yml of one run."""
+    """Returns the training.yml of one run."""
     return {
         "stop": {"steps": steps},
         "corpus": {"kind": "generated", "pairs": 6000, "held_out": 20},
@@ -44,7 +44,7 @@ def training(steps: int, is_balanced: bool) -> dict[str, Any]:
 
 
 def measure(directory: Path, speeds: list[float], steps: int, is_balanced: bool) -> tuple[float, float]:
-    """Mean step time in seconds, and B / sum(speeds) by this run's own measured speeds."""
+    """Returns the mean step time in seconds, and B / sum(speeds) by this run's own measured speeds."""
     with Fleet(directory, training(steps, is_balanced), net=41) as fleet:
         hosts = [fleet.add(number, speed) for number, speed in enumerate(speeds, start=1)]
         fleet.write_hosts(hosts)
@@ -62,7 +62,7 @@ def measure(directory: Path, speeds: list[float], steps: int, is_balanced: bool)
 
 
 def main() -> None:
-    """Run, print the table, write the result."""
+    """Runs both trainings, prints the table and writes the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--speeds", type=float, nargs="+", default=[0.12, 0.30], help="shares of a core, one per host")

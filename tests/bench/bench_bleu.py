@@ -27,8 +27,8 @@ patience were at 40.07 and 40.73. What else differs from the published training:
 attention without biases. Without that norm the validation loss was 0.02 to 0.03 behind all the way to 2,646 updates. A
 beam search that takes finished translations out, as fairseq's, gives 40.76 with the model of 40.85.
 
-The text is read from ``MULTI30K_DIR`` or ``--data``. It takes an hour and a half on two cores; stopped at any time, it
-goes on at its next start. ``runs/bench/bleu.json`` has the result, ``runs/bench/bleu/`` the training.
+The text is read from `MULTI30K_DIR` or `--data`. It takes an hour and a half on two cores; stopped at any time, it
+goes on at its next start. `runs/bench/bleu.json` has the result, `runs/bench/bleu/` the training.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PUBLISHED_BLEU = 41.02
 
 
 def recipe(data: Path, storage: Path, updates: int, precision: str) -> dict[str, Any]:
-    """The training as training.yml says it."""
+    """Returns the content of training.yml."""
     return {
         "storage": str(storage),
         "corpus": {"kind": "multi30k", "source": "en", "target": "de", "directory": str(data), "text": "lc.norm.tok"},
@@ -73,7 +73,7 @@ def recipe(data: Path, storage: Path, updates: int, precision: str) -> dict[str,
 
 
 def command(config: Path, results: Path, processes: int) -> list[str]:
-    """What trains: one process, or several under horovodrun."""
+    """Returns the command that trains, in one process or in several under horovodrun."""
     train = [sys.executable, "-W", "ignore", "-m", "trainer", "train", "--config", str(config), "--resume"]
     train += ["--results", str(results)]
     if processes == 1:
@@ -84,7 +84,7 @@ def command(config: Path, results: Path, processes: int) -> list[str]:
 
 
 def main() -> None:
-    """Train, or go on training, and write what came of it."""
+    """Trains, or continues a training, and writes the result."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("MULTI30K_DIR"), help="the folder of Multi30k")
     parser.add_argument("--updates", type=int, default=8000)

@@ -2,7 +2,7 @@
 
 Six hosts train; then five join at once and the five oldest (rank 0 among them) leave at once, and at last a new one
 takes the place of the sixth. Both runs make the same steps over the same batches, without dropout, whose random numbers
-depend on how a batch is cut, and translate the whole test split. The result is ``runs/bench/elastic.json``.
+depend on how a batch is cut, and translate the whole test split. The result is `runs/bench/elastic.json`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NODES = 6
 
 
 def training(steps: int) -> dict[str, Any]:
-    """training.yml of both runs."""
+    """Returns the training.yml of both runs."""
     return {
         "stop": {"steps": steps},
         "corpus": {"kind": "generated", "pairs": 30_000, "held_out": 2000},
@@ -39,7 +39,7 @@ def training(steps: int) -> dict[str, Any]:
 
 
 def run(directory: Path, steps: int, play: Callable[[Fleet, list[Host]], None]) -> dict[str, Any]:
-    """Train with ``play`` meanwhile; the scores."""
+    """Trains while `play` runs. Returns the scores."""
     with Fleet(directory, training(steps), net=42) as fleet:
         hosts = [fleet.add(number) for number in range(1, NODES + 1)]
         fleet.write_hosts(hosts)
@@ -53,7 +53,7 @@ def run(directory: Path, steps: int, play: Callable[[Fleet, list[Host]], None]) 
 
 
 def replace_all(steps: int) -> Callable[[Fleet, list[Host]], None]:
-    """Replace every node, in two moves of which the first begins after a fifth of the steps."""
+    """Replaces every node in two moves. The first one begins after a fifth of the steps."""
 
     def play(fleet: Fleet, hosts: list[Host]) -> None:
         wait_for(fleet, lambda: fleet.step() >= steps // 5, "a fifth of the steps")
@@ -67,7 +67,7 @@ def replace_all(steps: int) -> Callable[[Fleet, list[Host]], None]:
 
 
 def move(fleet: Fleet, grown: list[Host], shrunk: list[Host]) -> None:
-    """Grow, join, shrink, as the controller moves a fleet."""
+    """Grows, joins and shrinks, as the controller moves a fleet."""
     wait_for(fleet, lambda: all(host.is_warm or host.fact().get("step") for host in grown), "warm workers")
     for hosts in (grown, shrunk):
         fleet.write_hosts(hosts)
@@ -75,7 +75,7 @@ def move(fleet: Fleet, grown: list[Host], shrunk: list[Host]) -> None:
 
 
 def wait_for(fleet: Fleet, condition: Callable[[], bool], what: str) -> None:
-    """Wait, while the training goes on."""
+    """Waits while the training runs."""
 
     def is_there() -> bool:
         if fleet.launcher is not None and fleet.launcher.poll() is not None:
@@ -86,13 +86,13 @@ def wait_for(fleet: Fleet, condition: Callable[[], bool], what: str) -> None:
 
 
 def are_training(hosts: list[Host]) -> bool:
-    """Whether these hosts, and no others, are the training's world."""
+    """Returns whether these hosts, and no others, are the training's world."""
     facts = [host.fact() for host in hosts]
     return all(fact.get("state") == "training" and fact["world_size"] == len(hosts) for fact in facts)
 
 
 def main() -> None:
-    """Run, print the table, write the result."""
+    """Runs both trainings, prints the table and writes the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=1600)
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "elastic.json")

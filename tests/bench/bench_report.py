@@ -18,8 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.domain import Fleet, Observation
-from controller.record.journal import codec, summary
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal, codec, summary
 from controller.record.report.html.page import write_page
 from controller.record.report.report import write_report
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun

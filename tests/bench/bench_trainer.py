@@ -1,15 +1,15 @@
 """Training throughput of Centavo's trainer beside PyTorch's, in the same minutes on the same machine.
 
 Both train the same sizes on the same batches with the same dropout, label smoothing and Adam: the trainer's own model,
-optimiser and gradient exchange (Horovod over gloo) against ``torch.nn.Transformer`` with DistributedDataParallel over
+optimiser and gradient exchange (Horovod over gloo) against `torch.nn.Transformer` with DistributedDataParallel over
 gloo. One contestant runs at a time, they take turns for several rounds, one thread per process, and the median round
-counts. PyTorch lives in an environment of its own (``.venv-bench``, made at the first run): it wants another numpy.
+counts. PyTorch lives in an environment of its own (`.venv-bench`, made at the first run): it wants another numpy.
 
 Each contestant runs in float32 and in bfloat16; its faster one counts, provided that its loss after the same updates is
-within 2% of its float32 loss. The result is ``runs/bench/trainer.json``.
+within 2% of its float32 loss. The result is `runs/bench/trainer.json`.
 
-Where the time of a step of ``tiny`` went with GluonNLP's blocks (MXNet's profiler, 128 x 16 tokens, vocabulary 8000,
-one thread), 1.25 s, and what ``trainer.fused`` with ``trainer.kernels`` did about it:
+Where the time of a step of `tiny` went with GluonNLP's blocks (MXNet's profiler, 128 x 16 tokens, vocabulary 8000,
+one thread), 1.25 s, and what `trainer.model.fused_graph` with `trainer.model.kernels` did about it:
 
 - The loss over 8000 words: one-hot labels, smoothing, masks, mean, log-softmax and their way back are a dozen passes
   over 65 MB each, some of them scalar loops at 15 ns an element, and fresh memory for each (a fresh 65 MB array costs
@@ -21,15 +21,16 @@ one thread), 1.25 s, and what ``trainer.fused`` with ``trainer.kernels`` did abo
   one product. MXNet's interleaved_matmul operators and batch_dot were left aside: they loop over small products and
   leave softmax, mask and dropout where they are.
 - Memory: fresh arrays cost a page fault for every 4 KiB, and bfloat16 kept 120 MB for every number of rows that it had
-  ever seen; ``trainer.allocation`` has the numbers. This bench has one shape only, a training has hundreds.
-- Adam: MXNet's ``adam_update`` is scalar, 2.1 ns an element, 0.10 s a step of ``base``. ``trainer.kernels.adam`` takes
-  0.03 s for the same bits, which is what memory allows.
-- The exchange: gathering 48 million gradients of ``base`` for Horovod and spreading their sums again took half of the
-  0.44 s that two ranks lost to it. The gradients now lie in the buckets in which they travel (``trainer.buckets``).
-- Compare processor time (``cpu_s_per_1000_tokens`` in the JSON) where others use the machine too.
+  ever seen; `trainer.model.allocation` has the numbers. This bench has one shape only, a training has hundreds.
+- Adam: MXNet's `adam_update` is scalar, 2.1 ns an element, 0.10 s a step of `base`. The project's own
+  (`trainer/model/kernels/adam.cc`) takes 0.03 s for the same bits, which is what memory allows.
+- The exchange: gathering 48 million gradients of `base` for Horovod and spreading their sums again took half of the
+  0.44 s that two ranks lost to it. The gradients now lie in the buckets in which they travel
+  (`trainer.optim.gradient_buckets`).
+- Compare processor time (`cpu_s_per_1000_tokens` in the JSON) where others use the machine too.
 
 What remains is the matrix products, for which oneDNN (FullyConnected) is twice as fast as the OpenBLAS behind dot and
-batch_dot. They are 148 GFLOP a step of ``base`` (512 rows, 48 million weights, 6 operations). On the machine measured
+batch_dot. They are 148 GFLOP a step of `base` (512 rows, 48 million weights, 6 operations). On the machine measured
 (AMD EPYC with AVX-512 BF16, one thread) oneDNN 2.4 of MXNet does 190 GFLOP/s in float32 and 350 in bfloat16; PyTorch
 2.13 does 90 (MKL takes AVX2 on AMD) and 400. So twice PyTorch's speed can be had in float32; in bfloat16, in which
 PyTorch spends 0.37 s of its 0.70 s on the products, it cannot: the products alone take MXNet 0.42 s.
@@ -71,7 +72,7 @@ class Job:
 
 
 def torch_python() -> Path:
-    """The Python of PyTorch's own environment, made when it is missing."""
+    """Returns the Python of PyTorch's own environment, which is made when it is missing."""
     environment = ROOT / ".venv-bench"
     python = environment / "bin" / "python"
     if not python.exists() or subprocess.run([python, "-c", "import torch, numpy"], check=False).returncode:
@@ -82,7 +83,7 @@ def torch_python() -> Path:
 
 
 def command_of(contestant: str, job: Job) -> list[str]:
-    """What starts the contestant on this machine."""
+    """Returns the command that starts the contestant on this machine."""
     arguments = [str(CONTESTANTS / f"{contestant}.py"), json.dumps(asdict(job))]
     if contestant == "pytorch":
         return [str(torch_python()), *arguments]
@@ -94,7 +95,7 @@ def command_of(contestant: str, job: Job) -> list[str]:
 
 
 def run(contestant: str, job: Job) -> dict[str, float]:
-    """Target tokens per second over all processes and the last loss, as the contestant's rank 0 prints them."""
+    """Returns what the contestant's rank 0 prints: target tokens per second of all processes, and the last loss."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         command_of(contestant, job),
@@ -113,7 +114,7 @@ def run(contestant: str, job: Job) -> dict[str, float]:
 
 
 def faster_at_equal_loss(measured: dict[str, list[dict[str, float]]]) -> tuple[str, float]:
-    """The precision that counts and its median tokens per second; ``measured`` has the rounds by precision.
+    """Returns the precision that counts and its median tokens per second. `measured` has the rounds by precision.
 
     A precision counts when its loss is that of the first one, which is float32 unless others are asked for.
     """
@@ -128,7 +129,7 @@ def faster_at_equal_loss(measured: dict[str, list[dict[str, float]]]) -> tuple[s
 
 
 def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[str, object]:
-    """All rounds of one model at one number of processes, in turns."""
+    """Makes all rounds of one model with one number of processes, in turns."""
     rounds: dict[str, dict[str, list[dict[str, float]]]] = {
         contestant: {precision: [] for precision in arguments.precisions} for contestant in ("centavo", "pytorch")
     }
@@ -151,7 +152,7 @@ def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[
 
 
 def table(results: dict[str, dict[str, dict[str, object]]]) -> str:
-    """The results for a person: tokens per second by model and processes."""
+    """Returns the results as a table: tokens per second by model and processes."""
     lines = [f"{'model':6} {'processes':>9} {'centavo (tokens/s)':>28} {'pytorch (tokens/s)':>28} {'ratio':>6}"]
     for preset, by_processes in results.items():
         for processes, one in by_processes.items():
@@ -162,7 +163,7 @@ def table(results: dict[str, dict[str, dict[str, object]]]) -> str:
 
 
 def main() -> None:
-    """Measure, print the table, write the JSON."""
+    """Measures, prints the table and writes the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--processes", nargs="+", type=int, default=[1, 2])

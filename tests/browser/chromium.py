@@ -1,6 +1,6 @@
-"""A headless Chromium driven over its DevTools protocol (https://chromedevtools.github.io/devtools-protocol/).
+"""Drives a headless Chromium over its DevTools protocol (https://chromedevtools.github.io/devtools-protocol/).
 
-aiohttp, which localcloud's servers use, speaks WebSocket; so no driver and no further package is needed.
+aiohttp, which localcloud's servers use, speaks WebSocket. So the tests need neither a driver nor a further package.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -17,19 +16,13 @@ from typing import Any, TypeVar
 
 import aiohttp
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 START_S = 60
 ANSWER_S = 60
 Result = TypeVar("Result")
 
 
-def installed() -> str | None:
-    """The browser's command, if there is one."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
-
-
 class Page:
-    """One tab. What the page logs, and whatever it asks the network for, is kept."""
+    """A tab. It keeps what the page logs and what the page asks the network for."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket, self._number = socket, 0
@@ -38,7 +31,7 @@ class Page:
         self._events: list[str] = []
 
     async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command; its result."""
+        """Sends one command and returns its result."""
         self._number += 1
         await self._socket.send_json({"id": self._number, "method": method, "params": parameters})
         while True:
@@ -52,7 +45,7 @@ class Page:
     async def open(
         self, file: Path, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "screen"
     ) -> None:
-        """Loads a file, at a width and in a colour scheme, and waits until it is there."""
+        """Loads a file at a width and in a colour scheme, and waits until the page is complete."""
         for domain in ("Page", "Runtime", "Log", "Network"):
             await self.call(f"{domain}.enable")
         await self.call(
@@ -67,7 +60,7 @@ class Page:
         await self.until("document.readyState === 'complete'")
 
     async def until(self, condition: str) -> None:
-        """Waits until an expression of the page is true."""
+        """Waits until an expression is true in the page."""
 
         async def holds() -> None:
             while not await self.value(condition):
@@ -76,19 +69,19 @@ class Page:
         await asyncio.wait_for(holds(), ANSWER_S)
 
     async def value(self, expression: str) -> Any:
-        """The value of an expression in the page."""
+        """Returns the value of an expression in the page."""
         result = await self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
     async def screenshot(self, file: Path, *, whole: bool = True) -> None:
-        """A picture of the page, as PNG."""
+        """Writes a picture of the page, as PNG."""
         shot = await self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         file.write_bytes(base64.b64decode(shot["data"]))
 
     async def pdf(self) -> bytes:
-        """The page as it would be printed."""
+        """Returns the page as a PDF, as it would be printed."""
         return base64.b64decode((await self.call("Page.printToPDF"))["data"])
 
     def _note(self, message: dict[str, Any]) -> None:
@@ -110,7 +103,7 @@ class Browser:
         self._port = port
 
     def visit(self, act: Callable[[Page], Awaitable[Result]]) -> Result:
-        """Opens a tab, does something in it, and closes it."""
+        """Opens a tab, acts in it, and closes it."""
         return asyncio.run(self._visit(act))
 
     async def _visit(self, act: Callable[[Page], Awaitable[Result]]) -> Result:
@@ -126,7 +119,7 @@ class Browser:
 
 @contextmanager
 def browser(command: str, profile: Path) -> Iterator[Browser]:
-    """A browser with a profile of its own; it ends with the block."""
+    """Runs a browser with a profile of its own until the block ends."""
     process = subprocess.Popen(
         [
             command,
@@ -163,7 +156,7 @@ def browser(command: str, profile: Path) -> Iterator[Browser]:
 
 
 def _port(process: subprocess.Popen[str]) -> int:
-    """The port that the browser says it listens on."""
+    """Returns the port that the browser says it listens on."""
     said = []
     assert process.stderr is not None
     for line in process.stderr:

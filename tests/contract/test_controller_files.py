@@ -1,85 +1,16 @@
-"""The files that others read: report.json, the capacity file, the journal, the iteration fact."""
+"""The files that others read: what is in them. `test_schemas.py` validates their form."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 
 from controller.domain.times import parse_time
 from controller.observe.facts import parse_fact
 from tests.unit.controller.harness import Controller, new_world
-
-NUMBER, TEXT, COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer", "minimum": 0}
-MAYBE = {"type": ["number", "null"]}
-FLEET = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}}
-TIME = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"}
-
-
-def table(required: dict[str, Any]) -> dict[str, Any]:
-    """An object that has at least these keys; further ones may be added."""
-    return {"type": "object", "properties": required, "required": list(required)}
-
-
-REPORT = table(
-    {
-        "run": TEXT,
-        "environment": TEXT,
-        "policy": TEXT,
-        "limits": table({"deadline_at": {"anyOf": [TIME, {"type": "null"}]}, "budget_usd": MAYBE}),
-        "status": {"enum": ["running", "finished", "failed", "interrupted"]},
-        "fleet": table({"initial": FLEET, "final": FLEET}),
-        "flavors": {
-            "type": "object",
-            "additionalProperties": table(
-                {
-                    "usd_per_hour": NUMBER,
-                    "compute_time_s": MAYBE,
-                    "tokens_per_s": MAYBE,
-                    "usd_per_million_tokens": MAYBE,
-                    "observations": COUNT,
-                }
-            ),
-        },
-        "moves": {
-            "type": "array",
-            "items": table(
-                {
-                    "at": TIME,
-                    "from": FLEET,
-                    "to": FLEET,
-                    "reason": TEXT,
-                    "pause_s": MAYBE,
-                    "steps_lost": MAYBE,
-                    "outcome": {
-                        "enum": ["done", "rolled_back", "refused", "proposed", "growing", "joining", "shrinking"]
-                    },
-                }
-            ),
-        },
-        "training": table(
-            {
-                "steps": COUNT,
-                "tokens": COUNT,
-                "final_loss": NUMBER,
-                "bleu": NUMBER,
-                "steps_lost": {**COUNT, "type": ["integer", "null"]},
-                "restarts": COUNT,
-            }
-        ),
-        "cost": table(
-            {
-                "spent_usd": NUMBER,
-                "usd_per_million_tokens": table({"initial": MAYBE, "final": MAYBE}),
-                "saved_percent": MAYBE,
-            }
-        ),
-    }
-)
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +21,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Controller:
     return one
 
 
-def test_the_report_is_what_the_design_says(finished: Controller) -> None:
+def test_the_report_tells_of_flavors_and_saving(finished: Controller) -> None:
     report = json.loads((finished.root / "runs" / "latest" / "report.json").read_text())
-    jsonschema.validate(report, REPORT)
     assert report["flavors"].keys() == {"t2.medium", "c5.large", "c5.xlarge"}
     per_token = report["cost"]["usd_per_million_tokens"]
     saved_percent = 100 * (1 - per_token["final"] / per_token["initial"])

@@ -1,4 +1,4 @@
-"""localcloud speaks the AWS API: what controller, Terraform and nodes rely on, asked for with AWS's own client."""
+"""The calls of the AWS API that the controller, Terraform and nodes rely on, made with AWS's own client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from controller.edges.prices import AwsPrices
-from controller.observe.price_sources import parse_on_demand, parse_spot
+from controller.observe.prices.answers import parse_on_demand, parse_spot
 from tests.support.local_cloud import LocalCloud, wait_until
 
 PRICES = "c5.large: 0.085\nc5.xlarge: 0.17\n"

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.long,
     pytest.mark.timeout(2400),
-    pytest.mark.skipif(shutil.which("terraform") is None, reason="Terraform is not installed"),
+    pytest.mark.needs_tool("terraform"),
 ]
 
 NO_CHANGES = 0
@@ -26,7 +26,7 @@ STATE_BUCKET = "centavo-state"
 
 
 class Terraform:
-    """A copy of an environment, on a cloud's own slice of loopback and ports."""
+    """A copy of an environment, with the ports and the slice of loopback of one cloud."""
 
     def __init__(self, root: Path, cloud: LocalCloud, name: str) -> None:
         self.directory = root / "terraform" / "environments" / name
@@ -50,7 +50,7 @@ class Terraform:
             self.environment["TF_CLI_CONFIG_FILE"] = str(root / ".centavo" / "terraform.rc")
 
     def _override(self, cloud: LocalCloud) -> str:
-        """What this machine has otherwise: addresses, the port of SSH, and images. Terraform merges it into main.tf."""
+        """Returns the addresses, the SSH port and the image of this cloud. Terraform merges them into main.tf."""
         image = cloud.ec2.describe_images(ImageIds=[IMAGE])["Images"][0]
         return f"""
             provider "aws" {{ s3_use_path_style = true }}
@@ -121,7 +121,7 @@ def test_an_environment_applies_plans_clean_follows_the_capacity_and_is_destroye
 
 
 def left_over(cloud: LocalCloud) -> dict[str, list[str]]:
-    """What a destroy should have removed and did not; keys on their way out are gone after their waiting period."""
+    """Returns what a destroy should have removed and did not, except keys that wait for their deletion."""
     ec2, buckets = cloud.ec2, cloud.client("s3").list_buckets()["Buckets"]
     found = {
         "networks": [vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]],

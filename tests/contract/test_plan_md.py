@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ import pytest
 
 from controller.edges.terraform_plan import Action, Plan, parse_plan
 from controller.review.markdown import render
-from controller.review.summary import Evidence, summarize
+from controller.review.plan_summary import Evidence, summarize
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("terraform") is None, reason="terraform is not installed"),
+    pytest.mark.needs_tool("terraform"),
 ]
 
 SECRET = "correct-horse-battery-staple"

@@ -27,7 +27,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def phases(sandbox: Sandbox) -> list[str]:
-    """The phase of every move in the latest run's journal."""
+    """Returns the phase of every move in the journal of the latest run."""
     journal = sandbox.root / "runs" / "latest" / "journal.sqlite"
     if not journal.is_file():
         return []

@@ -23,7 +23,7 @@ SOCKET = "run/warm.sock"
 
 
 def wait_until(condition: Callable[[], Any], limit_s: float, what: str) -> Any:
-    """The first true value of ``condition``; AssertionError after ``limit_s``."""
+    """Returns the first true value of `condition`. Raises AssertionError after `limit_s`."""
     deadline = time.monotonic() + limit_s
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited {limit_s} s in vain: {what}"
@@ -32,7 +32,7 @@ def wait_until(condition: Callable[[], Any], limit_s: float, what: str) -> Any:
 
 
 class Host:
-    """One host: its warm worker is started again when it ends with an error, as a supervisor would do."""
+    """One host. `Fleet.tend` starts its worker again after an error, as a supervisor would do."""
 
     def __init__(self, address: str, home: Path, config: Path, speed: float | None) -> None:
         self.address, self.home, self.config = address, home, config
@@ -50,7 +50,7 @@ class Host:
         self.worker: subprocess.Popen[bytes] | None = None
 
     def start_worker(self) -> None:
-        """Start the warm worker."""
+        """Starts the warm worker."""
         with open(self.home / "warm.log", "ab") as log:
             self.worker = subprocess.Popen(
                 [sys.executable, "-m", "trainer", "warm", "--socket", SOCKET, "--config", str(self.config)],
@@ -61,7 +61,7 @@ class Host:
             )
 
     def fact(self) -> dict[str, Any]:
-        """The host's iteration fact, empty while there is none."""
+        """Returns the host's iteration fact, empty while there is none."""
         try:
             return dict(json.loads((self.home / "facts.d" / "iteration.fact").read_text()))
         except FileNotFoundError:
@@ -94,7 +94,7 @@ class Fleet:
         self.port = 0
 
     def add(self, number: int, speed: float | None = None, warm: bool = True, **sections: Any) -> Host:
-        """One more host; its worker begins to warm up, with ``sections`` of training.yml that are its own."""
+        """Adds a host, whose worker begins to warm up. `sections` take the place of those in training.yml."""
         address = f"127.{self._net}.1.{number}"
         config = self.config
         if sections:
@@ -108,13 +108,13 @@ class Fleet:
         return host
 
     def write_hosts(self, hosts: Sequence[Host]) -> None:
-        """Let these, and no others, be the training's hosts."""
+        """Lets these, and no others, be the training's hosts."""
         temporary = self.hosts_file.with_suffix(".new")
         temporary.write_text("".join(f"{host.address}:1\n" for host in hosts))
         temporary.replace(self.hosts_file)
 
     def launch(self, min_np: int = 1) -> subprocess.Popen[bytes]:
-        """Start the launcher."""
+        """Starts the launcher."""
         with open(self.directory / "launch.log", "ab") as log:
             self.launcher = subprocess.Popen(
                 [
@@ -132,25 +132,25 @@ class Fleet:
         return self.launcher
 
     def tend(self) -> None:
-        """Start again the workers that ended with an error."""
+        """Starts the workers again that ended with an error."""
         for host in self.hosts.values():
             if host.worker is not None and host.worker.poll() not in (None, 0):
                 host.start_worker()
 
     def step(self) -> int:
-        """The furthest step that a fact tells of."""
+        """Returns the highest step in any fact."""
         return max((host.fact().get("step") or 0 for host in self.hosts.values()), default=0)
 
     def log(self) -> str:
-        """What the launcher and the ranks have said."""
+        """Returns what the launcher and the ranks have logged."""
         return (self.directory / "launch.log").read_text()
 
     def scores(self) -> dict[str, Any]:
-        """The results' scores.json."""
+        """Returns the scores.json of the results."""
         return dict(json.loads((self.results / "scores.json").read_text()))
 
     def close(self) -> None:
-        """End every process."""
+        """Ends every process."""
         processes = [self.launcher, *(host.worker for host in self.hosts.values())]
         for process in processes:
             if process is not None and process.poll() is None:

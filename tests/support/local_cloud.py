@@ -1,8 +1,9 @@
-"""A localcloud for tests: a daemon on free ports and a slice of loopback of its own, torn down with the test."""
+"""A localcloud for tests: a daemon with free ports and its own slice of loopback, which ends with the test."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import random
@@ -26,7 +27,7 @@ POLL_S = 0.05
 
 
 def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 60.0) -> Any:
-    """The first true value of `condition`; AssertionError after `limit_s`."""
+    """Returns the first true value of `condition`. After `limit_s` seconds an AssertionError names `what`."""
     limit = time.monotonic() + limit_s
     while not (value := condition()):
         assert time.monotonic() < limit, f"waited {limit_s} s in vain: {what}"
@@ -35,19 +36,25 @@ def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 60.0) -
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on, on any address."""
-    with socket.socket() as probe:
-        probe.bind(("0.0.0.0", 0))
-        return int(probe.getsockname()[1])
+    """Returns a TCP port that nobody listens on, on any address.
+
+    It lies below the ports that Linux gives to connections and to servers that ask for any port. A host whose instance
+    is stopped gives its port up, and would otherwise find it taken when the instance is started again.
+    """
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("0.0.0.0", port))
+            return port
 
 
 def random_slice() -> str:
-    """A /16 of loopback that other tests hardly use at the same time."""
+    """Returns a /16 network of loopback that hardly any other test uses at the same time."""
     return f"127.{random.SystemRandom().randrange(64, 250)}.0.0/16"
 
 
 def command(*arguments: str, state_dir: Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run `python -m localcloud` to its end."""
+    """Runs `python -m localcloud` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "localcloud", *arguments, "--state-dir", str(state_dir)],
         cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=150, check=False, **options,
@@ -55,7 +62,7 @@ def command(*arguments: str, state_dir: Path, **options: Any) -> subprocess.Comp
 
 
 def write_config(path: Path, **entries: Any) -> dict[str, Any]:
-    """A configuration file on free ports; returns what is in it."""
+    """Writes a configuration file with free ports, and returns its entries."""
     config = {
         "port": free_port(),
         "ssh_port": free_port(),
@@ -71,7 +78,7 @@ def write_config(path: Path, **entries: Any) -> dict[str, Any]:
 
 
 class LocalCloud:
-    """A running cloud, its clients, and what a test needs in it: a network, a key, templates and groups."""
+    """A running cloud with what tests need in it: clients, a network, a key, launch templates and groups."""
 
     def __init__(self, directory: Path, **entries: Any) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -98,7 +105,7 @@ class LocalCloud:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What points AWS clients at this cloud."""
+        """The variables that make AWS clients use this cloud."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": "test",
@@ -107,7 +114,7 @@ class LocalCloud:
         }
 
     def client(self, service: str) -> Any:
-        """A boto3 client."""
+        """Returns a boto3 client, which does not retry."""
         return boto3.client(
             service, endpoint_url=self.endpoint, region_name="us-east-1",
             aws_access_key_id="test", aws_secret_access_key="test", config=Config(retries={"total_max_attempts": 1}),
@@ -125,7 +132,7 @@ class LocalCloud:
         self.ec2.import_key_pair(KeyName="tests", PublicKeyMaterial=public_key)
 
     def template(self, flavor: str = "c5.large", user_data: str | None = None, **entries: Any) -> str:
-        """A launch template's id."""
+        """Creates a launch template, and returns its id."""
         self._groups += 1
         data: dict[str, Any] = {
             "ImageId": IMAGE,
@@ -141,7 +148,7 @@ class LocalCloud:
         return str(answer["LaunchTemplate"]["LaunchTemplateId"])
 
     def group(self, desired: int, template: str | None = None, **entries: Any) -> str:
-        """An Auto Scaling group's name."""
+        """Creates an Auto Scaling group, and returns its name."""
         template = template or self.template()
         self._groups += 1
         name = f"group-{self._groups}"
@@ -159,23 +166,23 @@ class LocalCloud:
         return name
 
     def delete_group(self, name: str) -> None:
-        """Delete a group with its instances and wait until it is gone, which they then are too."""
+        """Deletes a group with its instances, and waits until both are gone."""
         members = [member["InstanceId"] for member in self.members(name)]
         self.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=name, ForceDelete=True)
         wait_until(lambda: not self.described(name), f"the end of {name}")
         assert {self.state(member) for member in members} <= {"terminated"}
 
     def members(self, group: str) -> list[dict[str, Any]]:
-        """A group's instances as DescribeAutoScalingGroups shows them."""
+        """Returns a group's instances as DescribeAutoScalingGroups shows them."""
         return list(self.described(group)[0]["Instances"])
 
     def described(self, name: str) -> list[dict[str, Any]]:
-        """A group as DescribeAutoScalingGroups shows it; empty where there is none."""
+        """Returns a list with a group as DescribeAutoScalingGroups shows it; empty if there is no such group."""
         answer = self.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[name])
         return list(answer["AutoScalingGroups"])
 
     def in_service(self, group: str, count: int) -> list[str]:
-        """Wait until a group has exactly `count` instances, all in service; their ids."""
+        """Waits until a group has exactly `count` instances, all in service. Returns their ids."""
 
         def settled() -> list[str] | None:
             members = self.members(group)
@@ -185,11 +192,11 @@ class LocalCloud:
         return list(wait_until(settled, f"{count} instances of {group} in service"))[:-1]
 
     def activities(self, group: str) -> list[dict[str, Any]]:
-        """A group's activities, newest first."""
+        """Returns a group's activities, newest first."""
         return list(self.autoscaling.describe_scaling_activities(AutoScalingGroupName=group)["Activities"])
 
     def run(self, **entries: Any) -> str:
-        """RunInstances of one; its id."""
+        """Launches one instance, and returns its id."""
         request = {
             "ImageId": IMAGE, "InstanceType": "t3.micro", "KeyName": "tests", "SubnetId": self.subnet,
             "MinCount": 1, "MaxCount": 1, **entries,
@@ -197,7 +204,7 @@ class LocalCloud:
         return str(self.ec2.run_instances(**request)["Instances"][0]["InstanceId"])
 
     def describe(self, instance_id: str) -> dict[str, Any]:
-        """An instance as DescribeInstances shows it."""
+        """Returns an instance as DescribeInstances shows it."""
         answer = self.ec2.describe_instances(InstanceIds=[instance_id])
         return dict(answer["Reservations"][0]["Instances"][0])
 
@@ -208,16 +215,16 @@ class LocalCloud:
         return str(self.describe(instance_id)["PrivateIpAddress"])
 
     def ready(self, instance_id: str) -> str:
-        """Wait until an instance's host answers; its address."""
+        """Waits until an instance's host is ready. Returns its address."""
         wait_until(lambda: self.host(instance_id)["host"] == "ready", f"the host of {instance_id}")
         return self.address(instance_id)
 
     def host(self, instance_id: str) -> dict[str, Any]:
-        """An instance as the control API shows it."""
+        """Returns an instance as the control API shows it."""
         return next(entry for entry in self.control("status")["instances"] if entry["instance_id"] == instance_id)
 
     def control(self, action: str, document: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Ask the control API; AssertionError with its words when it refuses."""
+        """Asks the control API. Raises AssertionError with its message if it refuses."""
         body = None if document is None else json.dumps(document).encode()
         request = urllib.request.Request(f"{self.endpoint}/_localcloud/{action}", data=body)
         try:
@@ -227,7 +234,7 @@ class LocalCloud:
             raise AssertionError(f"{error.code}: {json.load(error)['error']}") from None
 
     def ssh_options(self) -> list[str]:
-        """Options of OpenSSH that reach the hosts of this cloud alone."""
+        """Returns options with which OpenSSH reaches the hosts of this cloud."""
         options = {
             "IdentityFile": self.key_file,
             "IdentitiesOnly": "yes",
@@ -244,7 +251,7 @@ class LocalCloud:
         return ["ssh", *self.ssh_options(), *options, f"worker@{address}", *remote]
 
     def ssh(self, address: str, *remote: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command on a host with OpenSSH's client."""
+        """Runs a command on a host with OpenSSH's client."""
         extra = options.pop("options", ())
         return subprocess.run(
             self.ssh_arguments(address, *remote, options=extra),
@@ -253,7 +260,7 @@ class LocalCloud:
 
 
 def processes_with(marker: str) -> set[int]:
-    """The living processes whose environment holds `marker`."""
+    """Returns the ids of the living processes whose environment holds `marker`."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -267,7 +274,7 @@ def processes_with(marker: str) -> set[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs (a zombie does not)."""
+    """Returns whether a process runs. A zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

@@ -6,7 +6,7 @@ A module holds the reasons of one subject. `REASONS` has them all by code.
 from collections.abc import Mapping
 from types import ModuleType
 
-from controller.domain.reasons import base, deciding, flavors, limits
+from controller.domain.reasons import base, deciding, ending, flavors, limits, moving, nodes, plans
 from controller.domain.reasons.base import Reason, Said
 
 
@@ -17,7 +17,9 @@ def _kinds(module: ModuleType) -> list[type[Reason]]:
 
 
 REASONS: Mapping[str, type[Reason]] = {
-    kind.code: kind for module in (base, deciding, flavors, limits) for kind in _kinds(module)
+    kind.code: kind
+    for module in (base, deciding, ending, flavors, limits, moving, nodes, plans)
+    for kind in _kinds(module)
 }
 
 __all__ = ["REASONS", "Reason", "Said"]

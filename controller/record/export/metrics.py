@@ -1,6 +1,6 @@
-"""What Prometheus may ask of a running controller: `/metrics`, off by default, on loopback unless told otherwise.
+"""Metrics of a running controller for Prometheus, at `/metrics`: off by default, and on loopback unless told otherwise.
 
-Names and units follow https://prometheus.io/docs/practices/naming/: base units, counters end with `_total`. What is
+Names and units follow https://prometheus.io/docs/practices/naming/: base units, and counters end with `_total`. What is
 unknown is absent or NaN, never zero.
 """
 
@@ -14,16 +14,19 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Info, start_htt
 
 from controller.domain import Decision, FlavorEstimate, Move, MovePhase, Observation, Progress, Verdict
 from controller.domain.errors import ConfigError
-from controller.record.journal.journal import RunInfo
+from controller.domain.reasons import REASONS, Reason
+from controller.record.journal import RunInfo
 from controller.record.journal.summary import summarise
 
 LOOPBACK = "127.0.0.1"
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {"minimum": min, "median": median, "maximum": max}
-"""Told by a label of its own: `quantile` is kept for summaries."""
+"""What the label `statistic` may be; the label `quantile` is reserved for summaries."""
+OTHER, NONE = "other", "none"
+"""What the label `reason` is for a reason of another version, and without a reason."""
 
 
 class MetricsReporter:
-    """A Reporter that keeps the metrics of one run. `registry` holds them."""
+    """A reporter that keeps the metrics of one run. `registry` holds them."""
 
     def __init__(self, info: RunInfo, usd_per_hour: Mapping[str, float]) -> None:
         self._usd_per_hour = usd_per_hour
@@ -68,8 +71,17 @@ class MetricsReporter:
         self._decisions = Counter("centavo_decisions", "Decisions", ["verdict"], registry=registry)
         for verdict in Verdict:
             self._decisions.labels(verdict.value)
+        self._reasons = Counter(
+            "centavo_decision_reasons", "Decisions by the code of their reason", ["reason"], registry=registry
+        )
         self._saving = self._gauge("expected_saving_usd", "What the last decision expects of its target")
         self._moves = Counter("centavo_moves", "Moves that have ended", ["outcome"], registry=registry)
+        self._outcomes = Counter(
+            "centavo_move_outcomes",
+            "Moves that have ended, by the code of the reason why",
+            ["outcome", "reason"],
+            registry=registry,
+        )
         self._in_progress = self._gauge(
             "move_in_progress", "1 for the phase that a move is in, 0 for the others", ["phase"]
         )
@@ -80,9 +92,10 @@ class MetricsReporter:
                 self._in_progress.labels(phase.value).set(0)
 
     def note(self, at: float, message: str) -> None:
-        """Notes are no metric."""
+        """Does nothing: notes are no metric."""
 
     def observed(self, observation: Observation, progress: Progress | None, spent_usd: float) -> None:
+        """Sets the metrics of the fleet and of the training."""
         priced = all(flavor in self._usd_per_hour for flavor in observation.fleet.present)
         usd_per_hour = observation.fleet.usd_per_hour(self._usd_per_hour) if priced else math.nan
         seen = summarise(observation, usd_per_hour)
@@ -110,7 +123,9 @@ class MetricsReporter:
                 self._compute.labels(flavor, statistic).set(of(times.compute_time_s))
 
     def decided(self, decision: Decision) -> None:
+        """Counts a decision, and sets the metrics of what it is about."""
         self._decisions.labels(decision.verdict.value).inc()
+        self._reasons.labels(_label(decision.reason)).inc()
         self._saving.set(_or_nan(decision.saving_usd))
         self._target.clear()
         for flavor in {*decision.current, *decision.target}:
@@ -127,34 +142,56 @@ class MetricsReporter:
             gauge.labels(estimate.flavor).set(_or_nan(value))
 
     def moved(self, at: float, move: Move, note: str) -> None:
+        """Sets the phase of a move, and counts a move that has ended."""
         for phase in MovePhase:
             if not phase.is_final:
                 self._in_progress.labels(phase.value).set(phase is move.phase)
         if move.phase.is_final:
             self._moves.labels(move.phase.value).inc()
+            self._outcomes.labels(move.phase.value, _label(move.outcome_reason)).inc()
 
     def _gauge(self, name: str, help_: str, labels: list[str] | None = None) -> Gauge:
         return Gauge(f"centavo_{name}", help_, labels or [], registry=self.registry)
 
 
 def serve(reporter: MetricsReporter, port: int, address: str = LOOPBACK) -> int:
-    """Serves `/metrics` from a thread of its own until the process ends; the port (a free one for 0)."""
+    """Serves `/metrics` from a thread of its own until the process ends, and returns the port.
+
+    Args:
+        reporter: What is served.
+        port: The port to serve on; 0 for a free one.
+        address: The address to serve on.
+
+    Raises:
+        ConfigError: The port is taken, or the address is not one of this machine.
+    """
     try:
         server, _ = start_http_server(port, address, reporter.registry)
     except OSError as error:
         raise ConfigError(
             f"Metrics can't be served on {address}:{port}: {error.strerror}.",
-            "Give another port with --metrics, or leave it away.",
+            "Give another port with --metrics, or leave the option out.",
         ) from error
     return int(server.server_port)
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """`PORT`, or `ADDRESS:PORT` where others than this machine may ask."""
+    """Returns address and port of `PORT`, which is on loopback, or of `ADDRESS:PORT`.
+
+    Raises:
+        ConfigError: The text is neither.
+    """
     address, _, port = text.rpartition(":")
     if not port.isdigit() or int(port) > 65535:
         raise ConfigError(f"--metrics {text} is no port.", "Give PORT, or ADDRESS:PORT such as 0.0.0.0:9464.")
     return address.strip("[]") or LOOPBACK, int(port)
+
+
+def _label(reason: Reason | None) -> str:
+    """Returns the code of a reason. There are as many labels as registered reasons, and two more."""
+    if reason is None:
+        return NONE
+    return reason.code if reason.code in REASONS else OTHER
 
 
 def _or_nan(value: float | None) -> float:

@@ -21,20 +21,20 @@ from controller.domain import (
     Verdict,
 )
 from controller.domain.reasons import Reason
-from controller.record.journal.reasons import reason_from_plain
+from controller.record.journal.reasons import plain_reason, reason_from_plain
 
 
 def to_json(value: Any) -> str:
-    """A domain value, or a tuple of them, as JSON."""
+    """Returns a domain value, or a tuple of them, as JSON."""
     return json.dumps(plain(value), separators=(",", ":"), allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """A domain value as dictionaries, lists, strings and numbers."""
+    """Returns a domain value as dictionaries, lists, strings and numbers."""
     if isinstance(value, Fleet):
         return dict(value)
     if isinstance(value, Reason):
-        return {"code": value.code, **{f.name: plain(getattr(value, f.name)) for f in fields(value)}}
+        return plain_reason(value)
     if hasattr(value, "__dataclass_fields__"):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
@@ -45,36 +45,37 @@ def plain(value: Any) -> Any:
 
 
 def facts_from_json(text: str) -> tuple[Fact, ...]:
-    """Facts written by `to_json`."""
+    """Returns facts that `to_json` has written."""
     return tuple(_fact(raw) for raw in json.loads(text))
 
 
 def unknown_from_json(text: str) -> tuple[UnknownNode, ...]:
-    """Unknown nodes written by `to_json`."""
-    return tuple(UnknownNode(**raw) for raw in json.loads(text))
+    """Returns unknown nodes that `to_json` has written."""
+    return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in json.loads(text))
 
 
 def decision_from_json(text: str) -> Decision:
-    """A decision written by `to_json`."""
+    """Returns a decision that `to_json` has written, by this Centavo or an earlier one."""
     raw = json.loads(text)
     raw["verdict"], raw["reason"] = Verdict(raw["verdict"]), reason_from_plain(raw["reason"])
     raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
-    raw["flavors"] = tuple(_flavor_estimate(flavor) for flavor in raw["flavors"])
+    raw["flavors"] = tuple(map(flavor_from_plain, raw["flavors"]))
     for name in ("fleets", "scaling"):
         raw[name] = tuple(FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw.get(name, ()))
     raw["bad_nodes"] = tuple(raw.get("bad_nodes", ()))
     return Decision(**raw)
 
 
-def _flavor_estimate(raw: dict[str, Any]) -> FlavorEstimate:
-    """Returns an estimate; older journals have its notes as one text, `note`."""
-    text = raw.pop("note", None)
-    notes = [] if text is None else [text]
-    return FlavorEstimate(**{**raw, "notes": tuple(map(reason_from_plain, raw.get("notes", notes)))})
+def flavor_from_plain(raw: Mapping[str, Any]) -> FlavorEstimate:
+    """Returns what `plain` has made of the estimate of a flavor. Older journals have its notes as one text, `note`."""
+    values = dict(raw)
+    text = values.pop("note", None)
+    notes = values.get("notes", [] if text is None else [text])
+    return FlavorEstimate(**{**values, "notes": tuple(map(reason_from_plain, notes))})
 
 
 def move_to_row(move: Move) -> dict[str, Any]:
-    """A move as columns of the journal."""
+    """Returns a move as columns of the journal."""
     row = plain(move)
     row |= {name: to_json(getattr(move, name)) for name in ("source", "target", "grown", "drain", "reason")}
     row["outcome_reason"] = None if move.outcome_reason is None else to_json(move.outcome_reason)
@@ -82,7 +83,7 @@ def move_to_row(move: Move) -> dict[str, Any]:
 
 
 def move_from_row(row: Mapping[str, Any]) -> Move:
-    """A move from the journal's columns."""
+    """Returns a move from the journal's columns."""
     values = {f.name: row[f.name] for f in fields(Move)}
     for name in ("source", "target"):
         values[name] = Fleet(json.loads(values[name]))
@@ -96,7 +97,7 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
 
 
 def _reason(text: str) -> Reason:
-    """A column of the journal; older journals have words in it."""
+    """Returns the reason in a column of the journal. Older journals have words there, which come back as `Said`."""
     try:
         return reason_from_plain(json.loads(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reasons as JSON, and back: `{"code": "...", facts...}`."""
+"""Reasons as JSON: as the journal keeps them (`{"code": "...", facts...}`), and as reports and logs show them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,30 @@ from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
 
 from controller.domain.reasons import REASONS, Reason, Said
+from controller.words.reasons import reason_in_words
+
+
+def plain_reason(reason: Reason) -> dict[str, Any]:
+    """Returns the reason as the journal keeps it."""
+    return {"code": reason.code, **{f.name: _plain(getattr(reason, f.name)) for f in fields(reason)}}
+
+
+def described_reason(reason: Reason | None, words: str = "reason", prefix: str = "reason") -> dict[str, Any]:
+    """Returns a reason as reports and logs show it: in words for people, as code and facts for programs.
+
+    Args:
+        reason: The reason, or None, of which words, code and facts are None.
+        words: The key of the words.
+        prefix: What the keys of code and facts begin with.
+    """
+    if reason is None:
+        return {words: None, f"{prefix}_code": None, f"{prefix}_facts": None}
+    facts = plain_reason(reason)
+    return {words: reason_in_words(reason), f"{prefix}_code": facts.pop("code"), f"{prefix}_facts": facts}
 
 
 def reason_from_plain(raw: Any) -> Reason:
-    """Returns the reason that `codec.plain` has written. Text, and codes of other versions, come back as `Said`."""
+    """Returns the reason that `plain_reason` has written. Text, and codes of other versions, come back as `Said`."""
     if not isinstance(raw, Mapping):
         return Said(str(raw))
     kind = REASONS.get(raw.get("code", ""))
@@ -18,6 +38,17 @@ def reason_from_plain(raw: Any) -> Reason:
         return Said(f"{raw.get('code')}: {', '.join(f'{k} {v}' for k, v in raw.items() if k != 'code')}")
     hints = get_type_hints(kind)
     return kind(**{f.name: _value(hints[f.name], raw[f.name]) for f in fields(kind) if f.name in raw})
+
+
+def _plain(value: Any) -> Any:
+    """Returns a reason's fact as plain data."""
+    if isinstance(value, Reason):
+        return plain_reason(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return value
 
 
 def _value(hint: Any, raw: Any) -> Any:

@@ -7,13 +7,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from controller.domain import Fleet
-from controller.record.journal.journal import FILE_NAME, Journal, RunInfo, Stage, create_journal
+from controller.record.journal import Journal, create_journal
+from controller.record.journal.run import RunInfo
+from controller.record.journal.schema import FILE_NAME
+from controller.record.journal.stage import Stage
 
 LATEST = "latest"
 
 
 def start_run(runs: Path, *, environment: str, policy: str, initial: Fleet, now: float) -> Journal:
-    """A new run's folder and journal; `latest` points to it from now on."""
+    """Makes a new run's folder and journal, and points `latest` to it."""
     runs.mkdir(parents=True, exist_ok=True)
     stamp = datetime.fromtimestamp(now, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     names = [stamp] + [f"{stamp}-{number}" for number in range(2, 100)]
@@ -24,13 +27,13 @@ def start_run(runs: Path, *, environment: str, policy: str, initial: Fleet, now:
 
 
 def latest_run(runs: Path) -> Journal | None:
-    """The newest run's journal, if there is one."""
+    """Returns the newest run's journal, if there is one."""
     directory = (runs / LATEST).resolve()
     return Journal(directory) if (directory / FILE_NAME).is_file() else None
 
 
 def unfinished_run(runs: Path, environment: str) -> Journal | None:
-    """The journal of the environment's newest run, when that has not ended."""
+    """Returns the journal of the environment's newest run, if that run has not ended."""
     for file in sorted(runs.glob(f"*/{FILE_NAME}"), reverse=True):
         if file.parent.is_symlink():
             continue

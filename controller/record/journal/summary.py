@@ -1,4 +1,4 @@
-"""An observation in a few numbers, so that reports and views of long runs of many nodes need not read every fact."""
+"""An observation in a few numbers: reports and views of long runs of many nodes need not read every fact."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field, fields
 from statistics import median
 from typing import Any
 
-from controller.domain import SECONDS_PER_HOUR, Fact, Fleet, Observation, TrainingState
+from controller.domain import Fact, Fleet, Observation, TrainingState
+from controller.domain.units import usd_per_million_tokens
 
 KEPT_NODES = 16
-"""Of a flavor with more nodes than this, as many nodes evenly spaced in order of speed stand for all of them."""
-MICRO = 1e6
+"""Of a flavor with more nodes, so many nodes stand for all; they are evenly spaced in the order of speed."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class NodeTimes:
 
 @dataclass(frozen=True)
 class Summary:
-    """What one observation comes to. None is unknown."""
+    """One observation in a few numbers. None is unknown."""
 
     at: float
     fleet: Fleet
     usd_per_hour: float
-    """Of the whole cluster, head included."""
+    """The price of the whole cluster, head included."""
     ranks: int = 0
     """How many ranks say that they train."""
     unknown: int = 0
     world_size: int | None = None
-    """Of the training, where all its ranks agree."""
+    """The world size of the training, if all its ranks agree."""
     is_whole: bool = False
     """Whether every node of the fleet trains in one world: only then the fleet's cost per token is measured."""
     step: int | None = None
@@ -65,22 +65,24 @@ class Summary:
 
     @property
     def running_usd_per_million(self) -> float | None:
-        """What tokens cost just then, head and all nodes included, those too that do not train yet or any more; None
-        unless every rank of the training reports."""
+        """What a million tokens cost at that time, head included; None unless every rank of the training reports.
+
+        Nodes that do not train yet, or do not train any more, are paid for and are included.
+        """
         reporting = sum(times.nodes for times in self.flavors.values())
         if self.tokens_per_s is None or not self.ranks == self.world_size == reporting:
             return None
-        return self.usd_per_hour / SECONDS_PER_HOUR / self.tokens_per_s * MICRO
+        return usd_per_million_tokens(self.usd_per_hour, self.tokens_per_s)
 
     def usd_per_million_tokens(self, usd_per_hour: float) -> float | None:
-        """Measured, at this price; None unless every node of the fleet trains."""
+        """Returns the measured cost of a million tokens at this price; None unless every node of the fleet trains."""
         if not self.is_whole or self.tokens_per_s is None:
             return None
-        return usd_per_hour / SECONDS_PER_HOUR / self.tokens_per_s * MICRO
+        return usd_per_million_tokens(usd_per_hour, self.tokens_per_s)
 
 
 def summarise(observation: Observation, usd_per_hour: float) -> Summary:
-    """The observation in a few numbers; `usd_per_hour` is of the whole cluster."""
+    """Returns the observation in a few numbers; `usd_per_hour` is of the whole cluster."""
     training = [fact for fact in observation.facts if fact.state is TrainingState.TRAINING]
     measured = [fact for fact in training if fact.window > 0]
     sizes = {fact.world_size for fact in training}
@@ -108,7 +110,7 @@ def summarise(observation: Observation, usd_per_hour: float) -> Summary:
 
 
 def to_plain(summary: Summary) -> dict[str, Any]:
-    """A summary as plain data, without what the journal keeps beside it (at, fleet, usd_per_hour)."""
+    """Returns a summary as plain data, without what the journal keeps beside it (at, fleet, usd_per_hour)."""
     plain = asdict(summary)
     for name in ("at", "fleet", "usd_per_hour"):
         del plain[name]
@@ -116,7 +118,7 @@ def to_plain(summary: Summary) -> dict[str, Any]:
 
 
 def from_plain(at: float, fleet: Fleet, usd_per_hour: float, plain: dict[str, Any]) -> Summary:
-    """What `to_plain` gave."""
+    """Returns the summary that `to_plain` was given."""
     known = {f.name for f in fields(Summary)}
     values = {name: value for name, value in plain.items() if name in known}
     values["flavors"] = {

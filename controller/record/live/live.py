@@ -1,6 +1,7 @@
-"""The live view of the main job: drawn in place on a terminal, from the journal, whenever the loop tells of something.
+"""The live view of the main job, drawn in place on a terminal.
 
-What others print meanwhile (a warning, a traceback) goes above the view, whole lines at a time.
+Whenever the loop reports something, the view is brought up to date from the journal. What others print meanwhile (a
+warning, a traceback) goes above the view, whole lines at a time.
 """
 
 from __future__ import annotations
@@ -13,34 +14,39 @@ from rich.console import Console
 from rich.live import Live
 
 from controller.domain import Decision, Move, Observation, Progress
-from controller.record.live.view import Drawing, RunView
-from controller.record.live.watch import Watcher
+from controller.record.live.drawing import Drawing
+from controller.record.live.run_view import RunView
+from controller.record.live.watcher import Watcher
 
 REFRESH_PER_S = 2.0
 
 
 class LiveReporter:
-    """A Reporter that lets a watcher look into the journal, where everything is kept before it is told."""
+    """A reporter that makes a watcher look into the journal, where everything is kept before it is reported."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
 
     def note(self, at: float, message: str) -> None:
+        """Looks."""
         self._watcher.look(at)
 
     def observed(self, observation: Observation, progress: Progress | None, spent_usd: float) -> None:
+        """Looks."""
         self._watcher.look(observation.at)
 
     def decided(self, decision: Decision) -> None:
+        """Looks."""
         self._watcher.look(decision.at)
 
     def moved(self, at: float, move: Move, note: str) -> None:
+        """Looks."""
         self._watcher.look(at)
 
 
 @contextmanager
 def shown(view: RunView, console: Console | None = None, now: Callable[[], float] = time.time) -> Iterator[None]:
-    """While inside, the view stands at the bottom of the terminal; its last state stays there."""
+    """Shows the view at the bottom of the terminal until the block ends. The last state of the view stays there."""
     with Live(
         Drawing(view, now),
         console=console or Console(),

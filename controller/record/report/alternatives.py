@@ -1,10 +1,11 @@
-"""What the same training would have cost on fleets that it did not end on: the first one, and each single flavor.
+"""What the same training would have cost on other fleets: on the first one, and on each single flavor.
 
-A fleet that has trained as a whole is taken as measured. For any other, a model is used: a step of B tokens takes
-B / S + t_comm(N) where the nodes' speeds add up to S, with the speeds that the run measured and the communication that
-it saw at the nearest world size.
-All costs are of the training alone, from its first step to its end, head included; what comes before and after (boot,
-configuration, fetching the results) is the same whatever the fleet.
+A fleet that has trained as a whole is taken as measured. Any other fleet is modelled: a step of B tokens takes
+B / S + t_comm(N), where the nodes' speeds add up to S. The speeds are those that the run measured, and so is t_comm, at
+the nearest world size.
+
+All costs are of the training alone, from its first step to its end, head included. What comes before and after (boot,
+configuration, fetching the results) costs the same on every fleet.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from statistics import median
 from typing import Any
 
 from controller.domain import SECONDS_PER_HOUR, Fleet
-from controller.record.journal.summary import MICRO, Summary
+from controller.domain.units import TOKENS_PER_MILLION
+from controller.record.journal.summary import Summary
 
 FIRST = "first fleet"
-"""The name under which the fleet that the run began with stands among the others."""
+"""The name of the fleet that the run began with."""
 
 
 def alternatives(
@@ -30,11 +32,15 @@ def alternatives(
     until: float | None = None,
     trained_tokens: int | None = None,
 ) -> dict[str, Any]:
-    """The part `alternatives` of report.json.
+    """Returns the part `alternatives` of report.json. A fleet of which too little is known is left out.
 
-    `usd_per_hour` and `tokens_per_s` (target tokens per second of compute) are by flavor; `until` is when the training
-    ended and `trained_tokens` what it says that it trained on, where that is known. A fleet of which too little is
-    known is left out.
+    Args:
+        summaries: The observations of the run, oldest first.
+        initial: The fleet that the run began with.
+        usd_per_hour: The price of a node, by flavor.
+        tokens_per_s: Target tokens per second of compute of a node, by flavor.
+        until: When the training ended; None while it goes on.
+        trained_tokens: On how many target tokens the training says that it trained; None if it has not said.
     """
     training = _from_first_step(summaries)
     seen_tokens = max((summary.total_tokens or 0 for summary in training), default=0)
@@ -52,20 +58,20 @@ def alternatives(
         "tokens": tokens,
         "training_usd": usd,
         "training_s": _duration_s(training, until),
-        "usd_per_million_tokens": usd / tokens * MICRO if tokens else None,
+        "usd_per_million_tokens": usd / tokens * TOKENS_PER_MILLION if tokens else None,
         "head_usd_per_hour": head,
         "fleets": found,
     }
 
 
 def _others(initial: Fleet, flavors: Iterable[str]) -> dict[str, Fleet]:
-    """By name: the first fleet, and as many nodes of each single flavor, but the first fleet only once."""
+    """Returns by name the first fleet, and as many nodes of each single flavor. No fleet is in it twice."""
     single = {flavor: Fleet({flavor: initial.size}) for flavor in sorted(flavors) if initial.size}
     return {FIRST: initial} | {flavor: fleet for flavor, fleet in single.items() if fleet != initial}
 
 
 def _from_first_step(summaries: Sequence[Summary]) -> list[Summary]:
-    """The looks at the training. The first one counts from when its steps began: they were paid for before the look."""
+    """Returns the summaries that have steps. The first one begins when its steps began, as those were paid for too."""
     training = [summary for summary in summaries if summary.step]
     if not training:
         return []
@@ -76,7 +82,7 @@ def _from_first_step(summaries: Sequence[Summary]) -> list[Summary]:
 
 
 def head_usd_per_hour(summaries: Iterable[Summary], usd_per_hour: Mapping[str, float]) -> float:
-    """What the cluster costs beyond its workers: the median over the observations in which all of them trained."""
+    """Returns what the cluster costs beyond its workers: the median over observations in which all workers trained."""
     rests = [
         summary.usd_per_hour - summary.fleet.usd_per_hour(usd_per_hour)
         for summary in summaries
@@ -86,7 +92,7 @@ def head_usd_per_hour(summaries: Iterable[Summary], usd_per_hour: Mapping[str, f
 
 
 def spent_usd(summaries: Sequence[Summary], until: float | None = None) -> float:
-    """The cluster's cost, integrated over the observations, and over the time to `until` after the last."""
+    """Returns the cluster's cost, integrated over the observations and on to `until`."""
     times = [summary.at for summary in summaries]
     if until is not None and times:
         times.append(max(until, times[-1]))
@@ -106,7 +112,7 @@ def _cost(step_time_s: float, tokens_per_step: float, source: str, usd_per_hour:
     return {
         "usd": round(usd, 6),
         "training_s": round(training_s, 1),
-        "usd_per_million_tokens": usd / tokens * MICRO,
+        "usd_per_million_tokens": usd / tokens * TOKENS_PER_MILLION,
         "source": source,
     }
 
@@ -116,7 +122,7 @@ def _step(
     summaries: Sequence[Summary],
     tokens_per_s: Mapping[str, float],
 ) -> tuple[float, float, str] | None:
-    """Seconds and target tokens of a step of the fleet, and whether that is `measured` or by the `model`."""
+    """Returns seconds and target tokens of a step of the fleet, and whether they are `measured` or by the `model`."""
     whole = [
         (s.iteration_time_s, s.tokens)
         for s in summaries
@@ -134,7 +140,7 @@ def _step(
 
 
 def communication_s(summaries: Iterable[Summary]) -> dict[int, float]:
-    """By world size: the median of what a step takes beyond its slowest rank's compute, in seconds."""
+    """Returns by world size how many seconds a step takes beyond its slowest rank's compute, as the median."""
     by_size: dict[int, list[float]] = {}
     for summary in summaries:
         if summary.world_size and summary.iteration_time_s and summary.slowest_compute_s:

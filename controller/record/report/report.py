@@ -1,7 +1,8 @@
 """The run report, `report.json`: what was measured, what was moved and why, what it cost and saved.
 
-`usd_per_million_tokens` of a fleet is measured: its workers' price an hour, times the median time of a step, over the
-target tokens of that step. It leaves the head out, which is the same whatever the fleet; `spent_usd` has it in.
+`report.schema.json` describes the fields. `usd_per_million_tokens` of a fleet is measured: its workers' price an hour,
+times the median time of a step, over the target tokens of that step. It leaves the head out, which costs the same
+beside every fleet; `spent_usd` includes the head.
 """
 
 from __future__ import annotations
@@ -16,26 +17,27 @@ from controller.domain import FlavorEstimate, Fleet, MembershipChange, Move, Mov
 from controller.domain.times import iso, parse_time
 from controller.edges.files import write_whole
 from controller.observe.changes import distinct_changes
-from controller.record.journal.journal import Journal
+from controller.record.journal import Journal
+from controller.record.journal.codec import flavor_from_plain
+from controller.record.journal.reasons import described_reason
 from controller.record.journal.summary import Summary
 from controller.record.report.alternatives import alternatives
-from controller.words.reasons import reason_in_words
 
 FILE_NAME = "report.json"
 SCORES = Path("results") / "scores.json"
 JOIN_SLACK_S = 2.0
-"""A change may be noted this long after its move, for clocks differ."""
+"""A change of members may be dated so long after its move, because clocks differ."""
 
 
 def write_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float) -> dict[str, Any]:
-    """Makes the report of a run from its journal and results, and writes it into the run's folder."""
+    """Makes the report of a run, writes it into the run's folder, and returns it."""
     report = make_report(journal, usd_per_hour, now)
     write_whole(journal.directory / FILE_NAME, json.dumps(report, indent=2) + "\n")
     return report
 
 
 def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float) -> dict[str, Any]:
-    """The report as plain data. What is not known is null."""
+    """Returns the report as plain data. What is not known is null."""
     info, summaries = journal.info(), tuple(summary for _, summary in journal.summaries())
     scores = read_scores(journal.directory)
     final = _final_fleet(info.initial, journal.moves())
@@ -45,14 +47,11 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
         "run": info.run,
         "environment": info.environment,
         "policy": info.policy,
-        "limits": {
-            "deadline_at": None if info.promises.deadline_at is None else iso(info.promises.deadline_at),
-            "budget_usd": info.promises.budget_usd,
-        },
+        "limits": {"deadline_at": _time(info.promises.deadline_at), "budget_usd": info.promises.budget_usd},
         "status": journal.status(),
         "status_reason": journal.status_reason(),
         "started_at": iso(info.started_at),
-        "ended_at": None if journal.ended_at() is None else iso(journal.ended_at() or 0.0),
+        "ended_at": _time(journal.ended_at()),
         "fleet": {"initial": info.initial.present, "final": final.present},
         "flavors": {flavor: _flavor(estimate, usd_per_hour) for flavor, estimate in sorted(estimates.items())},
         "moves": [_move(move, changes) for move in journal.moves()],
@@ -69,8 +68,12 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
     }
 
 
+def _time(at: float | None) -> str | None:
+    return None if at is None else iso(at)
+
+
 def read_scores(run_directory: Path) -> dict[str, Any]:
-    """What the trainer found at its end; empty where there are no results."""
+    """Returns the scores that the trainer wrote at its end; empty if there are no results."""
     try:
         scores = json.loads((run_directory / SCORES).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -81,7 +84,7 @@ def read_scores(run_directory: Path) -> dict[str, Any]:
 def usd_per_million_tokens(
     fleet: Fleet, summaries: Iterable[Summary], usd_per_hour: Mapping[str, float]
 ) -> float | None:
-    """The measured cost per token of a fleet: the median over the observations in which exactly it trained."""
+    """Returns the measured cost of a fleet: the median over the observations in which exactly this fleet trained."""
     if any(flavor not in usd_per_hour for flavor in fleet.present):
         return None
     price = fleet.usd_per_hour(usd_per_hour)
@@ -94,16 +97,16 @@ def usd_per_million_tokens(
 
 
 def _final_fleet(initial: Fleet, moves: Iterable[Move]) -> Fleet:
-    """The fleet that the training ended on: that of the last move which was done."""
+    """Returns the fleet that the training ended on: the target of the last move that was done."""
     done = [move.target for move in moves if move.phase is MovePhase.DONE]
     return done[-1] if done else initial
 
 
 def _last_estimates(journal: Journal) -> dict[str, FlavorEstimate]:
-    """Of each flavor the last estimate in which its speed was measured, else the last one."""
+    """Returns of each flavor the last estimate in which its speed was measured, else the last estimate."""
     last: dict[str, FlavorEstimate] = {}
     for decision in journal.plain_decisions():
-        for estimate in (FlavorEstimate(**flavor) for flavor in decision["flavors"]):
+        for estimate in map(flavor_from_plain, decision["flavors"]):
             before = last.get(estimate.flavor)
             if before is None or before.tokens_per_s is None or estimate.tokens_per_s is not None:
                 last[estimate.flavor] = estimate
@@ -123,7 +126,7 @@ def _flavor(estimate: FlavorEstimate, usd_per_hour: Mapping[str, float]) -> dict
 
 
 def _changes(scores: Mapping[str, Any], summaries: tuple[Summary, ...]) -> list[tuple[float, float, int]]:
-    """Every join and leave as (time, pause in s, steps lost): the trainer's own list, else what the facts told."""
+    """Returns every join and leave as (time, pause in s, steps lost): of the trainer's list, else of the facts."""
     listed = scores.get("changes")
     if isinstance(listed, list):
         return [(parse_time(c["at"]), float(c["pause_s"]), int(c["steps_lost"])) for c in listed]
@@ -138,11 +141,9 @@ def _move(move: Move, changes: list[tuple[float, float, int]]) -> dict[str, Any]
         "at": iso(move.at),
         "from": move.source.present,
         "to": move.target.present,
-        "reason": reason_in_words(move.reason),
-        "reason_code": move.reason.code,
+        **described_reason(move.reason),
         "outcome": move.phase.value,
-        "outcome_reason": None if move.outcome_reason is None else reason_in_words(move.outcome_reason),
-        "outcome_code": None if move.outcome_reason is None else move.outcome_reason.code,
+        **described_reason(move.outcome_reason, "outcome_reason", "outcome"),
         "took_s": None if move.ended_at is None else round(move.ended_at - move.at, 1),
         "pause_s": round(sum(pause_s for _, pause_s, _ in own), 3) if own else move.pause_s,
         "steps_lost": sum(lost for _, _, lost in own) if own else move.steps_lost,
@@ -150,7 +151,7 @@ def _move(move: Move, changes: list[tuple[float, float, int]]) -> dict[str, Any]
 
 
 def _training(scores: Mapping[str, Any], summaries: tuple[Summary, ...]) -> dict[str, Any]:
-    """The trainer's own scores; before there are any, what the last facts say."""
+    """Returns the trainer's scores; before there are any, what the last facts say."""
     keys = (
         "steps",
         "tokens",

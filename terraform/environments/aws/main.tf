@@ -8,7 +8,7 @@ terraform {
     }
   }
 
-  # The bucket and its region come from backend.hcl (see backend.hcl.example); terraform/init hands it over.
+  # backend.hcl names the bucket and its region (see backend.hcl.example). terraform/init passes that file to Terraform.
   backend "s3" {
     key          = "centavo/aws/terraform.tfstate"
     encrypt      = true
@@ -26,7 +26,7 @@ provider "aws" {
 }
 
 locals {
-  # For cost allocation: activate these tags, and centavo:cluster, in the billing console.
+  # These tags show what the cluster costs, once you activate them and centavo:cluster as cost allocation tags in the billing console.
   tags = {
     Project    = "centavo"
     CostCenter = "training"
@@ -39,7 +39,7 @@ module "centavo" {
   cluster  = "centavo"
   capacity = var.capacity
 
-  # market = "spot" buys a flavor at the spot price, where it is placed with price-capacity-optimized.
+  # market = "spot" buys a flavor at the spot price. EC2 then places it by its strategy price-capacity-optimized.
   flavors = {
     "t2.medium"  = { max_nodes = 12, volume_gb = 30 }
     "t2.large"   = { max_nodes = 12, volume_gb = 30 }
@@ -49,8 +49,8 @@ module "centavo" {
     "c5.2xlarge" = { max_nodes = 12, volume_gb = 30 }
   }
 
-  # With addresses in ssh_from the head gets a public address that they may open SSH to. Empty: reach it through Systems
-  # Manager, as the README says.
+  # Name the range of your own addresses in ssh_from before the first apply, such as ["203.0.113.7/32"]. The head then gets a public
+  # address, and this range may open SSH to it. The controller cannot reach the head while ssh_from is empty.
   head = {
     instance_type = "t3.small"
     volume_gb     = 30

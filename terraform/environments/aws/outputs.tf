@@ -1,20 +1,20 @@
 output "cluster" {
-  description = "Name of the cluster, the value of the tag centavo:cluster."
+  description = "Name of the cluster, which is the value of the tag centavo:cluster."
   value       = module.centavo.cluster
 }
 
 output "region" {
-  description = "Region of everything."
+  description = "AWS region of the cluster."
   value       = module.centavo.region
 }
 
 output "flavors" {
-  description = "What the controller needs to know of each flavor."
+  description = "Facts about each flavor for the controller."
   value       = module.centavo.flavors
 }
 
 output "head" {
-  description = "The head: its instance, addresses and type."
+  description = "Instance ID, addresses and instance type of the head."
   value       = module.centavo.head
 }
 

@@ -1,4 +1,4 @@
-# What this environment needs before and after: its cloud runs on this machine.
+# The cloud of this environment runs on this machine: it is started before a job, and stopped by `make destroy`.
 .PHONY: cloud-up cloud-down
 cloud-up: setup
 	@$(BIN)/python -m localcloud up --config $(ENV_DIR)/localcloud.yml

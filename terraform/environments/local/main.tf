@@ -11,7 +11,7 @@ terraform {
   backend "local" {}
 }
 
-# Where the API is, and with which credentials, comes from the process environment (AWS_ENDPOINT_URL and the like).
+# The API's address and the credentials come from the process environment (AWS_ENDPOINT_URL and others).
 provider "aws" {
   region            = "us-east-1"
   max_retries       = var.max_retries
@@ -45,7 +45,7 @@ module "centavo" {
   nat_gateways       = 0
   ssh_port           = 2222
 
-  # An image that the local cloud offers; its hosts run on this machine's own system.
+  # The local cloud offers this image. Its hosts run on this machine's own system.
   image = {
     owner = "099720109477"
     name  = "ubuntu/images/hvm-ssd/ubuntu-xenial-16.04-amd64-server-20170721"
@@ -58,7 +58,7 @@ module "centavo" {
   destroy_results = true
   require_tls     = false # the local cloud's endpoint is plain HTTP on loopback
 
-  # What is deleted here is of no use any more.
+  # Nobody needs what is deleted here.
   keep_deleted_days = null
 
   tags = { Project = "centavo" }

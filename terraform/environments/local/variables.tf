@@ -9,7 +9,7 @@ variable "ssh_public_key" {
 }
 
 variable "max_retries" {
-  description = "How often a failed call to the API is tried again. Few: the local cloud is here or is not."
+  description = "How often a failed call to the API is tried again. Few times: the local cloud either runs or does not."
   type        = number
   default     = 2
 }

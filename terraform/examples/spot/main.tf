@@ -1,4 +1,4 @@
-# A spot flavor beside an on-demand one, over three zones, with SSH to the head from one named range.
+# This example has a spot flavor and an on-demand flavor in three zones. One address range may open SSH to the head.
 terraform {
   required_version = ">= 1.9.0, < 2.0.0"
 

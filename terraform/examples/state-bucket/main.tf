@@ -1,5 +1,6 @@
-# The bucket for the state of environments/aws: versioned, encrypted with a key of your own, open to TLS alone.
-# Apply it once, from here, with an administrator's credentials; its own small state stays on your machine.
+# This example makes the bucket for the state of environments/aws. The bucket is versioned, encrypted with a KMS key of your own,
+# and refuses requests without TLS. Apply it once, in this folder, with the credentials of an administrator. The state of this example
+# itself stays on your machine: keep it.
 terraform {
   required_version = ">= 1.10.0, < 2.0.0"
 

@@ -1,4 +1,4 @@
 output "bucket" {
-  description = "Name for backend.hcl."
+  description = "Name of the bucket, for backend.hcl."
   value       = module.bucket.bucket
 }

@@ -1,5 +1,5 @@
 variable "region" {
-  description = "Region of the bucket."
+  description = "AWS region of the bucket."
   type        = string
   default     = "us-east-1"
 }

@@ -1,4 +1,4 @@
-# The smallest use of the root module: two flavors in one zone, with AWS's own encryption keys.
+# This is the smallest use of the root module: two flavors in one zone. Keys of AWS encrypt the bucket and the logs.
 terraform {
   required_version = ">= 1.9.0, < 2.0.0"
 

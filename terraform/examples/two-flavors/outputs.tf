@@ -1,9 +1,9 @@
 output "flavors" {
-  description = "The groups."
+  description = "Facts about each flavor, such as its Auto Scaling group."
   value       = module.centavo.flavors
 }
 
 output "head" {
-  description = "The head."
+  description = "Instance ID, addresses and instance type of the head."
   value       = module.centavo.head
 }

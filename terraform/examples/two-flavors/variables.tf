@@ -1,4 +1,4 @@
 variable "ssh_public_key" {
-  description = "OpenSSH public key that may log in."
+  description = "OpenSSH public key that may log in to the nodes."
   type        = string
 }

@@ -46,7 +46,7 @@ data "aws_iam_policy_document" "bucket" {
     resources = [var.bucket_arn]
   }
 
-  # Deleting a checkpoint hides it: versioning keeps it, and deleting versions is not allowed here.
+  # A node may delete a checkpoint, but not its versions. The bucket keeps the deleted checkpoint as an old version.
   statement {
     sid       = "ReadAndWriteCheckpointsAndResults"
     actions   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
@@ -72,8 +72,8 @@ resource "aws_iam_role_policy" "bucket" {
   policy = data.aws_iam_policy_document.bucket.json
 }
 
-# The head alone is reached from outside, through Systems Manager; workers are reached through the head. Of AWS's own
-# policy for this (AmazonSSMManagedInstanceCore) the sessions alone are taken: it also reads every parameter of the account.
+# Systems Manager opens sessions on the head only. The policy of AWS for this purpose, AmazonSSMManagedInstanceCore, also allows
+# reading every parameter of the account. This policy allows the sessions and nothing else.
 data "aws_iam_policy_document" "session" {
   #checkov:skip=CKV_AWS_111:Systems Manager's session actions take no resource
   #checkov:skip=CKV_AWS_356:Systems Manager's session actions take no resource
@@ -87,7 +87,7 @@ data "aws_iam_policy_document" "session" {
       "ssmmessages:OpenControlChannel",
       "ssmmessages:OpenDataChannel",
     ]
-    resources = ["*"] # these actions take no resource
+    resources = ["*"] # IAM cannot limit these actions to a resource.
   }
 }
 

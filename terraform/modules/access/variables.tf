@@ -1,5 +1,5 @@
 variable "name" {
-  description = "Name of the key pair and first part of the roles' names. Role names are unique in an account, over all regions."
+  description = "Name of the key pair. The names of the roles begin with it, and a role name is unique in an account over all regions."
   type        = string
 }
 
@@ -9,7 +9,7 @@ variable "ssh_public_key" {
 
   validation {
     condition     = can(regex("^(ssh-ed25519|ssh-rsa) [A-Za-z0-9+/]+=*( .*)?$", trimspace(var.ssh_public_key)))
-    error_message = "ssh_public_key must be one line, \"ssh-ed25519 AAAA...\" or \"ssh-rsa AAAA...\": the content of a .pub file that `ssh-keygen -t ed25519` wrote. EC2 takes no other kinds."
+    error_message = "ssh_public_key is no public key of a kind that EC2 accepts. Give one line that begins with \"ssh-ed25519 AAAA\" or \"ssh-rsa AAAA\": the content of the .pub file that `ssh-keygen -t ed25519` writes. Never give the private key."
   }
 }
 
@@ -19,7 +19,7 @@ variable "bucket_arn" {
 }
 
 variable "kms_key_arn" {
-  description = "KMS key of that bucket; null where S3's own keys encrypt it."
+  description = "ARN of the KMS key that encrypts the bucket. Null: keys of S3 encrypt it."
   type        = string
   default     = null
 }

@@ -1,8 +1,9 @@
 locals {
-  # Horovod's launcher, its notification services and gloo's connections listen on ports that the kernel gives them.
+  # The kernel picks the ports of Horovod's launcher, of its notification services and of gloo, so all unprivileged ports are open
+  # between the nodes.
   unprivileged = { from = 1024, to = 65535 }
 
-  # Package indexes, the AWS APIs and Systems Manager; apt mirrors speak plain HTTP and sign their packages.
+  # Package indexes, the AWS APIs and Systems Manager use HTTPS. Mirrors of apt use plain HTTP, and their packages are signed.
   outbound_ports = { http = 80, https = 443 }
 }
 

@@ -9,7 +9,7 @@ locals {
     "centavo:flavor"  = var.flavor
   })
 
-  # Only instance types that EC2 can place next to each other go into the placement group; t2 and t3 cannot.
+  # EC2 takes only some instance types into a cluster placement group. Burstable types such as t2 and t3 are not among them.
   placement_group = contains(data.aws_ec2_instance_type.this.supported_placement_strategies, "cluster") ? var.placement_group : null
 }
 
@@ -76,12 +76,12 @@ resource "aws_launch_template" "this" {
   lifecycle {
     precondition {
       condition     = contains(data.aws_ec2_instance_type.this.supported_architectures, var.image.architecture)
-      error_message = "${var.flavor} cannot run the image, which is made for ${var.image.architecture}. Take ${var.flavor} out of flavors, or name an image for its architecture."
+      error_message = "${var.flavor} cannot run the image ${var.image.id}, which is made for ${var.image.architecture}. Remove ${var.flavor} from flavors, or name an image for ${join(" or ", data.aws_ec2_instance_type.this.supported_architectures)}."
     }
 
     precondition {
       condition     = var.cpu_credits == null || data.aws_ec2_instance_type.this.burstable_performance_supported
-      error_message = "${var.flavor} earns no CPU credits. Leave cpu_credits out of its settings."
+      error_message = "cpu_credits of ${var.flavor} is ${jsonencode(var.cpu_credits)}, but this flavor is not burstable and has no CPU credits. Remove cpu_credits from its settings in flavors."
     }
   }
 }
@@ -95,13 +95,13 @@ resource "aws_autoscaling_group" "this" {
   max_size         = var.max_nodes
   desired_capacity = var.capacity
 
-  # The controller waits for nodes itself, and takes a flavor that EC2 has no room for back: the apply must neither
-  # wait nor fail for it (hashicorp/terraform-provider-aws issues 29753 and 33665).
+  # An apply must not wait for nodes, and must not fail when EC2 has no capacity. The controller waits for the nodes itself, and
+  # lowers the capacity again when they do not come (hashicorp/terraform-provider-aws issues 29753 and 33665).
   wait_for_capacity_timeout        = "0"
   ignore_failed_scaling_activities = true
 
-  # Only instances that the controller has drained may end: it lifts their protection before it lowers the capacity.
-  # No instance refresh and no rebalancing between zones, for the same reason.
+  # Only instances that the controller has drained may be terminated. The controller lifts their protection before it lowers the
+  # capacity. For the same reason there is no instance refresh, and no rebalancing between zones.
   protect_from_scale_in = true
   suspended_processes   = ["AZRebalance"]
   force_delete          = true

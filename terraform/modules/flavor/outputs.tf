@@ -9,21 +9,21 @@ output "launch_template_id" {
 }
 
 output "market" {
-  description = "How the nodes are bought: on-demand or spot."
+  description = "Market on which the nodes are bought: \"on-demand\" or \"spot\"."
   value       = var.market
 }
 
 output "max_nodes" {
-  description = "Most nodes that the group may ever hold."
+  description = "Largest number of nodes in the Auto Scaling group at any time."
   value       = var.max_nodes
 }
 
 output "vcpus" {
-  description = "Virtual processors of a node."
+  description = "Number of vCPUs of a node."
   value       = data.aws_ec2_instance_type.this.default_vcpus
 }
 
 output "memory_bytes" {
-  description = "Memory of a node, bytes."
+  description = "Memory of a node in bytes."
   value       = data.aws_ec2_instance_type.this.memory_size * 1024 * 1024
 }

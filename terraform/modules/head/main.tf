@@ -14,7 +14,7 @@ data "aws_ec2_instance_type" "this" {
 }
 
 resource "aws_instance" "this" {
-  #checkov:skip=CKV_AWS_126:Nothing reads the metrics of every minute, which cost extra; detailed_monitoring switches them on
+  #checkov:skip=CKV_AWS_126:Metrics of every minute cost extra and nothing reads them; the variable detailed_monitoring switches them on
 
   ami                         = var.image.id
   instance_type               = var.instance_type
@@ -47,12 +47,12 @@ resource "aws_instance" "this" {
   lifecycle {
     precondition {
       condition     = contains(data.aws_ec2_instance_type.this.supported_architectures, var.image.architecture)
-      error_message = "The head's type ${var.instance_type} cannot run the image, which is made for ${var.image.architecture}. Name another type in head, or an image for its architecture."
+      error_message = "The head's instance type ${var.instance_type} cannot run the image ${var.image.id}, which is made for ${var.image.architecture}. Change head.instance_type, or name an image for ${join(" or ", data.aws_ec2_instance_type.this.supported_architectures)}."
     }
 
     precondition {
       condition     = data.aws_ec2_instance_type.this.ebs_optimized_support != "unsupported"
-      error_message = "The head's type ${var.instance_type} has no bandwidth of its own for its volume. Take a newer one, such as t3.micro."
+      error_message = "The head's instance type ${var.instance_type} is not EBS-optimized: it has no bandwidth of its own for its volume. Set head.instance_type to a newer type, such as t3.large."
     }
   }
 }

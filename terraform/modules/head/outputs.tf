@@ -4,12 +4,12 @@ output "instance_id" {
 }
 
 output "private_ip" {
-  description = "Address of the head in the VPC."
+  description = "Private address of the head, in the VPC."
   value       = aws_instance.this.private_ip
 }
 
 output "public_ip" {
-  description = "Address of the head on the internet; null where it has none."
+  description = "Public address of the head. Null when it has none."
   value       = var.public ? aws_instance.this.public_ip : null
 }
 

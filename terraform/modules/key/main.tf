@@ -7,8 +7,8 @@ data "aws_iam_policy_document" "this" {
   #checkov:skip=CKV_AWS_111:"*" of a key policy means its own key, and the account's administrators rule it through IAM (KMS's default key policy)
   #checkov:skip=CKV_AWS_356:"*" of a key policy means its own key, and the account's administrators rule it through IAM (KMS's default key policy)
 
-  # The account rules its key through IAM; without this statement a key can lock everybody out.
-  # A key policy speaks of its own key, which it can only call "*".
+  # This statement lets IAM policies of the account allow the use of the key. Without it, nobody could change the key any more.
+  # In a key policy, "*" means the key itself.
   statement {
     sid       = "AccountAdministersByIam"
     actions   = ["kms:*"]

@@ -1,10 +1,10 @@
 variable "name" {
-  description = "Alias of the key, and name of the cluster whose log groups it may encrypt."
+  description = "Name of the cluster. It is the alias of the key, and CloudWatch Logs may encrypt log groups of this cluster only."
   type        = string
 }
 
 variable "region" {
-  description = "Region of the logs that it may encrypt."
+  description = "Region of the log groups that the key may encrypt."
   type        = string
 }
 

@@ -17,7 +17,7 @@ data "aws_iam_policy_document" "assume" {
       identifiers = ["vpc-flow-logs.amazonaws.com"]
     }
 
-    # Only flow logs of this account may borrow the role.
+    # Only flow logs of this account may assume the role.
     condition {
       test     = "StringEquals"
       variable = "aws:SourceAccount"

@@ -1,37 +1,37 @@
 variable "name" {
-  description = "Name of the cluster, part of the log group's name."
+  description = "Name of the cluster. The name of the log group holds it."
   type        = string
 }
 
 variable "vpc_id" {
-  description = "VPC whose traffic is logged."
+  description = "ID of the VPC whose traffic is logged."
   type        = string
 }
 
 variable "traffic" {
-  description = "Which connections are logged: REJECT, ACCEPT or ALL. Allreduce makes ALL expensive."
+  description = "Connections that are logged: \"REJECT\", \"ACCEPT\" or \"ALL\". ACCEPT and ALL are expensive, because they log the traffic of allreduce."
   type        = string
   default     = "REJECT"
 
   validation {
     condition     = contains(["REJECT", "ACCEPT", "ALL"], var.traffic)
-    error_message = "traffic must be REJECT, ACCEPT or ALL."
+    error_message = "traffic is ${jsonencode(var.traffic)}. Give \"REJECT\", \"ACCEPT\" or \"ALL\"."
   }
 }
 
 variable "retention_days" {
-  description = "Days that the log is kept, one of the numbers that CloudWatch knows."
+  description = "Number of days that CloudWatch Logs keeps the log. CloudWatch Logs offers certain numbers only."
   type        = number
   default     = 365
 
   validation {
     condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.retention_days)
-    error_message = "retention_days must be a number of days that CloudWatch Logs offers: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731 or 1096 (and some longer ones)."
+    error_message = "retention_days is ${var.retention_days}. Give a number of days that CloudWatch Logs offers: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653."
   }
 }
 
 variable "kms_key_arn" {
-  description = "KMS key that encrypts the log; null for the key of CloudWatch."
+  description = "ARN of the KMS key that encrypts the log. Null: a key of CloudWatch Logs encrypts it."
   type        = string
   default     = null
 }

@@ -1,20 +1,21 @@
 locals {
   zones = { for position, zone in var.availability_zones : zone => position }
 
-  # NAT gateways stand in the first zones; the zones after the last one go out through it.
+  # NAT gateways stand in the first zones. Zones without one use the last of them.
   nat_zones   = slice(var.availability_zones, 0, var.nat_gateways)
   egress_zone = { for zone, position in local.zones : zone => local.nat_zones[min(position, var.nat_gateways - 1)] if var.nat_gateways > 0 }
 }
 
 resource "aws_vpc" "this" {
-  #checkov:skip=CKV2_AWS_11:The module logs makes the flow log, which checkov does not follow
+  #checkov:skip=CKV2_AWS_11:The module `logs` makes the flow log; checkov does not look into other modules
 
   cidr_block = var.cidr
 
   tags = merge(var.tags, { Name = var.name })
 }
 
-# A new VPC comes with a security group that lets its members talk to anything. Nothing here uses it: emptied.
+# AWS gives a new VPC a default security group that allows its members all outbound traffic. This resource removes its rules,
+# because nothing here uses it.
 resource "aws_default_security_group" "this" {
   vpc_id = aws_vpc.this.id
 
@@ -109,7 +110,7 @@ resource "aws_route_table_association" "private" {
   route_table_id = aws_route_table.private[each.key].id
 }
 
-# Checkpoints and wheels go to S3 without passing, and without paying, a NAT gateway.
+# Checkpoints reach S3 through this endpoint, which is free. Through a NAT gateway every GB would cost money.
 resource "aws_vpc_endpoint" "s3" {
   vpc_id            = aws_vpc.this.id
   service_name      = "com.amazonaws.${var.region}.s3"

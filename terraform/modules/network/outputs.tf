@@ -4,15 +4,15 @@ output "vpc_id" {
 }
 
 output "private_subnet_ids" {
-  description = "ID of the private subnet of each zone, by zone."
+  description = "IDs of the private subnets, by availability zone."
   value       = { for zone, subnet in aws_subnet.private : zone => subnet.id }
 
-  # A node needs its ways out from its first minute on.
+  # A node downloads packages at its first boot, so its routes must exist before it starts.
   depends_on = [aws_route.private, aws_route_table_association.private]
 }
 
 output "public_subnet_ids" {
-  description = "ID of the public subnet of each zone, by zone."
+  description = "IDs of the public subnets, by availability zone."
   value       = { for zone, subnet in aws_subnet.public : zone => subnet.id }
 
   depends_on = [aws_route.public, aws_route_table_association.public]

@@ -1,6 +1,6 @@
 locals {
-  # EC2 limits running vCPUs, by class of families and by market.
-  # Codes and families: docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+  # EC2 limits the vCPUs of running instances. Each class of instance families has one quota for each market.
+  # Source of codes and families: docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
   codes = {
     standard = { on-demand = "L-1216C47A", spot = "L-34B43A08" }
     gpu-g    = { on-demand = "L-DB2E81BA", spot = "L-3819A6DF" }
@@ -12,7 +12,7 @@ locals {
     { g = "gpu-g", gr = "gpu-g", vt = "gpu-g", p = "gpu-p" },
   )
 
-  # Families of other classes (hpc, inf, trn, u, x and the like) are not checked.
+  # Families of other classes, such as hpc, inf, trn, u and x, are not checked.
   wanted = [for group in var.groups : {
     key   = "${local.class_of_family[regex("^[a-z]+", group.flavor)]} ${group.market}"
     vcpus = group.nodes * data.aws_ec2_instance_type.this[group.flavor].default_vcpus
@@ -36,7 +36,7 @@ data "aws_servicequotas_service_quota" "vcpus" {
   lifecycle {
     postcondition {
       condition     = self.value >= each.value
-      error_message = "The capacity asked for needs ${each.value} vCPUs (${each.key}), and this account's quota in this region is ${self.value}. Lower the capacity, or ask for more: aws service-quotas request-service-quota-increase --service-code ec2 --quota-code ${self.quota_code} --desired-value ${each.value}"
+      error_message = "The capacity needs ${each.value} vCPUs (${each.key}), but the quota of this account in this region is ${self.value}. Lower the capacity in the capacity file, or ask AWS for a larger quota: aws service-quotas request-service-quota-increase --service-code ec2 --quota-code ${self.quota_code} --desired-value ${each.value}"
     }
   }
 }

@@ -1,4 +1,4 @@
 output "vcpus" {
-  description = "vCPUs that the groups need, by class of families and market."
+  description = "Number of vCPUs that the groups need, by class of instance families and market."
   value       = local.wanted_vcpus
 }

@@ -1,8 +1,8 @@
 resource "aws_s3_bucket" "this" {
-  #checkov:skip=CKV2_AWS_62:Nothing waits for events of checkpoints; the controller reads facts
-  #checkov:skip=CKV_AWS_18:Who reads is in CloudTrail's data events, if the account keeps them; server access logs need another bucket
-  #checkov:skip=CKV_AWS_144:A checkpoint serves the training in its own region; losing the region loses that training alone
-  #checkov:skip=CKV_AWS_145:kms_key_arn encrypts with KMS, and the root module gives it unless customer_key is off
+  #checkov:skip=CKV2_AWS_62:No program listens for events of the bucket; the controller reads facts
+  #checkov:skip=CKV_AWS_18:Server access logs would need another bucket; CloudTrail's data events show who reads, if the account records them
+  #checkov:skip=CKV_AWS_144:Checkpoints serve one training in one region; the loss of that region loses this training only
+  #checkov:skip=CKV_AWS_145:The bucket uses KMS when kms_key_arn is given, and the root module gives it unless customer_key is false
 
   bucket_prefix = "${var.name}-"
   force_destroy = var.force_destroy
@@ -68,7 +68,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "this" {
     }
   }
 
-  # S3 applies lifecycle rules for old versions only once versioning is on.
+  # Lifecycle rules for old versions have an effect only when versioning is on, so versioning comes first.
   depends_on = [aws_s3_bucket_versioning.this]
 }
 

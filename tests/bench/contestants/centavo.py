@@ -9,24 +9,25 @@ import mxnet as mx
 import task
 from mxnet import autograd
 
-from trainer import model
-from trainer.adam import Adam
-from trainer.buckets import Buckets
-from trainer.settings import DEFAULT_BUCKET_MB
+from trainer.model import build as model
+from trainer.optim.adam import Adam
+from trainer.optim.gradient_buckets import GradientBuckets
+from trainer.settings.horovod import DEFAULT_BUCKET_MB
+from trainer.settings.model import ModelSettings
 
 ASKED = task.job()
 
 
 def arrays(step: int, rank: int) -> list[Any]:
-    """The batch of a step as the model takes it."""
+    """Returns the batch of a step as the model takes it."""
     source, target = task.batch(ASKED, step, rank)
     lengths = mx.nd.full((len(source),), ASKED["length"])
     return [mx.nd.array(source, dtype="int32"), lengths, mx.nd.array(target, dtype="int32"), lengths + 1]
 
 
 def main() -> None:
-    """Train the steps asked for and report."""
-    settings = model.ModelSettings(
+    """Trains the steps that were asked for and reports."""
+    settings = ModelSettings(
         preset=ASKED["preset"],
         precision=ASKED["precision"],
         label_smoothing=task.SMOOTHING,
@@ -35,12 +36,12 @@ def main() -> None:
     made = model.build(settings, ASKED["vocabulary"])
     parameters = [parameter for _, parameter in sorted(made.parameters().items())]
     optimizer = Adam(parameters, *task.BETAS, task.EPSILON)
-    gradients = Buckets(parameters, DEFAULT_BUCKET_MB)
+    gradients = GradientBuckets(parameters, DEFAULT_BUCKET_MB)
     rank, exchange = 0, None
     if ASKED["processes"] > 1:
         import horovod.mxnet as hvd
 
-        from trainer.elastic import sum_gradients
+        from trainer.elastic.world import sum_gradients
 
         hvd.init()
         rank, exchange = hvd.rank(), sum_gradients

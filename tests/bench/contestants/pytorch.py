@@ -38,7 +38,7 @@ class Translation(nn.Module):
         return self.dropout(self.embedding(ids) * self.scale + self.positions[: ids.shape[1]])
 
     def forward(self, source: Any, target: Any) -> Any:
-        """Mean loss over the target tokens."""
+        """Returns the mean loss over the target tokens."""
         hidden = self.transformer(
             self.embed(source), self.embed(target[:, :-1]), tgt_mask=self.mask, tgt_is_causal=True
         )
@@ -48,7 +48,7 @@ class Translation(nn.Module):
 
 
 def train(rank: int) -> None:
-    """Train the steps asked for and report."""
+    """Trains the steps that were asked for and reports."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
     made: Any = Translation()
@@ -78,7 +78,7 @@ def train(rank: int) -> None:
 
 
 def main() -> None:
-    """One process, or as many as asked for."""
+    """Starts one process, or as many as were asked for."""
     if ASKED["processes"] == 1:
         train(0)
         return

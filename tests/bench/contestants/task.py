@@ -19,13 +19,13 @@ SEED = 1
 
 
 def job() -> dict[str, Any]:
-    """The job on the command line."""
+    """Returns the job on the command line."""
     asked: dict[str, Any] = json.loads(sys.argv[1])
     return asked
 
 
 def batch(asked: dict[str, Any], step: int, rank: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Source ids (sentences, length) and target ids (sentences, length + 1) of one step of one rank."""
+    """Returns source ids (sentences, length) and target ids (sentences, length + 1) of one step of one rank."""
     rng = np.random.RandomState([SEED, step, rank])
     words = asked["vocabulary"] - FIRST_WORD
     # The squared uniform makes some words frequent, as in a language.
@@ -36,7 +36,7 @@ def batch(asked: dict[str, Any], step: int, rank: int) -> tuple[NDArray[np.int32
 
 
 def report(asked: dict[str, Any], seconds: float, cpu_s: float, loss: float) -> None:
-    """Print the result of all processes together; for rank 0, whose own processor time ``cpu_s`` is.
+    """Prints the result of all processes together. Rank 0 calls it; `cpu_s` is its own processor time.
 
     Processor time per token says more than tokens per second where others use the machine too.
     """

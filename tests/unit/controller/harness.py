@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from controller.cluster import LiveCluster
-from controller.commands.context import decide_settings
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import DecisionInput, decide
 from controller.domain import Decision, Fleet, Price
 from controller.loop import Optimizer
-from controller.record.journal.journal import Journal
+from controller.loop.decide_settings import decide_settings
+from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
-from controller.record.live.events import PlainReporter
+from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldClock, WorldTerraform, world_answering
 
 PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}
@@ -75,13 +76,14 @@ class Controller:
             aws=WorldAws(world),
             answering=world_answering(world),
         )
+        self.decide = decider or self._decider()
         self.optimizer = Optimizer(
             self.environment,
             self.cluster,
             self.journal,
             self.clock,
             PlainReporter(),
-            decider or self._decider(),
+            lambda given: self.decide(given),
             self.bring_up,
         )
 
@@ -92,7 +94,7 @@ class Controller:
         plan = self.terraform.plan(self.root / "apply.tfplan")
         if plan.has_changes:
             self.terraform.apply(plan.file)
-        self.cluster.forget()
+        self.cluster.made.forget()
 
     def _decider(self) -> Callable[..., Decision]:
         settings = partial(decide_settings, self.environment, "cheapest-fleet", {}, 0.0)

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from controller.commands.context import Context
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fact, Fleet, History, Observation, Price, Progress, TrainingState, Verdict
 from controller.domain.reasons.flavors import PriceStale
 from controller.edges.clock import SystemClock
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
-from controller.record.live.events import PlainReporter
+from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.harness import PRICES, SETTINGS, SPEEDS
 
 NOW = 1_800_000_000.0
@@ -28,6 +29,14 @@ class UpCluster:
 
     max_nodes: dict[str, int] = field(default_factory=dict)
     head_usd_per_hour: float = 0.0
+
+    @property
+    def made(self) -> UpCluster:
+        return self
+
+    @property
+    def costs(self) -> UpCluster:
+        return self
 
     @property
     def outputs(self) -> Outputs:

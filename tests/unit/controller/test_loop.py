@@ -22,7 +22,9 @@ from controller.domain.errors import (
     TrainingFailedError,
 )
 from controller.domain.reasons import Said
-from controller.record.journal.journal import Stage
+from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
+from controller.domain.reasons.plans import PlanRefused, TouchesResource
+from controller.record.journal import Stage
 from controller.words.reasons import reason_in_words
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World
@@ -90,7 +92,8 @@ def test_a_flavor_without_capacity_is_rolled_back_remembered_and_tried_again_lat
     report = one.optimizer.run()
     first = report["moves"][0]
     assert first["outcome"] == "rolled_back"
-    assert "insufficient capacity for c5.large" in first["outcome_reason"]
+    assert one.journal.moves()[0].outcome_reason == NoCapacity({"c5.large": "insufficient capacity for c5.large"})
+    assert first["outcome_code"] == "no-capacity"
     assert report["status"] == "finished"
     tries = [move for move in one.journal.moves() if move.target.count("c5.large") > move.source.count("c5.large")]
     assert len(tries) > 1
@@ -100,28 +103,29 @@ def test_a_flavor_without_capacity_is_rolled_back_remembered_and_tried_again_lat
 
 
 @pytest.mark.parametrize(
-    ("what", "reason"),
+    ("what", "code"),
     [
-        ("never_answers", "No answer over SSH"),
-        ("fails_to_configure", "site.yml failed"),
-        ("never_joins", "did not join"),
+        ("never_answers", "no-answer"),
+        ("fails_to_configure", "configuring-failed"),
+        ("never_joins", "did-not-join"),
     ],
 )
 def test_a_node_that_does_not_come_to_life_costs_no_rank(
     world: World,
     controller: Start,
     what: str,
-    reason: str,
+    code: str,
 ) -> None:
     world.total_steps = 300
     one = controller(decider=grow_once(world, what))
     report = one.optimizer.run()
     assert [move["outcome"] for move in report["moves"]] == ["rolled_back"]
-    assert reason in report["moves"][0]["outcome_reason"]
+    assert report["moves"][0]["outcome_code"] == code
     assert report["status"] == "finished"
     assert report["fleet"]["final"] == report["fleet"]["initial"]
     move = one.journal.moves()[0]
-    assert reason in one.journal.unavailable(move.ended_at or 0.0)["c5.large"][1]
+    assert move.outcome_reason is not None
+    assert reason_in_words(move.outcome_reason) == one.journal.unavailable(move.ended_at or 0.0)["c5.large"][1]
 
 
 def grow_once(world: World, what: str) -> Callable[..., Decision]:
@@ -175,14 +179,14 @@ def spoil_after_start(world: World, call: str, skip: int, error: CentavoError) -
 def test_a_price_that_rises_while_the_training_runs_moves_the_fleet_on(world: World, controller: Start) -> None:
     world.total_steps = 4000
     one = controller()
-    first = one.optimizer._decide
+    first = one.decide
 
     def decide(given: DecisionInput) -> Decision:
         if world.step > 500:
             one.prices["c5.large"] = Price("c5.large", 0.85)
         return first(given)
 
-    one.optimizer._decide = decide
+    one.decide = decide
     report = one.optimizer.run()
     assert [move["to"] for move in report["moves"]] == [{"c5.large": 3}, {"t2.medium": 3}]
     assert report["flavors"]["c5.large"]["usd_per_hour"] == 0.85
@@ -235,13 +239,13 @@ def stay_and(act: Callable[[], None]) -> Callable[..., Decision]:
 def test_a_capacity_file_changed_by_a_person_is_left_alone(world: World, controller: Start) -> None:
     one = controller()
     foreign = json.dumps({"capacity": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 2}})
-    original = one.optimizer._decide
+    original = one.decide
 
     def decide(given: DecisionInput) -> Decision:
         one.environment.capacity_file.write_text(foreign)
         return original(given)
 
-    one.optimizer._decide = decide
+    one.decide = decide
     report = one.optimizer.run()
     assert report["status"] == "finished"
     assert report["moves"] == []
@@ -285,10 +289,8 @@ def test_a_refused_move_is_tried_again_after_twice_the_time_each_time(world: Wor
     for failures, waited_s in enumerate(waits):
         assert first_s * 2**failures <= waited_s <= first_s * 2**failures + 30
     assert world.fleet() == {}, "the workers are given back all the same, by their groups"
-    told = {
-        reason_in_words(decision.reason) for decision in one.journal.decisions() if decision.verdict is Verdict.REFUSE
-    }
-    assert len(told) == len(moves) and all("has failed before and waits until" in reason for reason in told)
+    told = {decision.reason for decision in one.journal.decisions() if decision.verdict is Verdict.REFUSE}
+    assert len(told) == len(moves) and all(isinstance(reason, WaitsAfterFailure) for reason in told)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +354,7 @@ def test_a_probe_is_remembered_as_one(world: World, controller: Start) -> None:
 def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, controller: Start) -> None:
     one = controller()
     one.terraform.extra_changes = []
-    original = one.optimizer._decide
+    original = one.decide
 
     def decide(given: DecisionInput) -> Decision:
         one.terraform.extra_changes = (
@@ -362,10 +364,11 @@ def test_a_plan_that_would_touch_anything_else_refuses_the_move(world: World, co
         )
         return original(given)
 
-    one.optimizer._decide = decide
+    one.decide = decide
     report = one.optimizer.run()
     assert report["moves"][0]["outcome"] == "refused"
-    assert "aws_s3_bucket.this would be destroyed" in report["moves"][0]["outcome_reason"]
+    (move,) = [move for move in one.journal.moves() if move.move_id == 1]
+    assert move.outcome_reason == PlanRefused((TouchesResource("aws_s3_bucket.this", "destroy"),))
     assert report["status"] == "finished"
 
 

@@ -13,19 +13,21 @@ import pytest
 
 from controller.cli import parser
 from controller.commands.context import Context
-from controller.commands.looking import explain, status
-from controller.config.constraints import Promises, in_words, parse_asked, parse_budget, parse_deadline, parse_duration
-from controller.config.environment import Environment, parse_settings
+from controller.commands.explain import explain
+from controller.commands.status import status
+from controller.config.constraints import Promises, parse_asked, parse_budget, parse_deadline, parse_duration
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, Limits, Observation, Verdict
 from controller.domain.errors import ConfigError
 from controller.domain.reasons import Said
 from controller.loop import decide_on
-from controller.record.journal.journal import Stage
+from controller.record.journal import Stage
 from controller.record.journal.runs import unfinished_run
-from controller.record.live.events import PlainReporter
+from controller.record.live.reporter import PlainReporter
 from controller.record.report.report import make_report
-from controller.record.report.table import print_summary
+from controller.record.report.summary_tables import print_summary
 from tests.unit.controller.harness import PRICES, SETTINGS, Controller
 from tests.unit.controller.world import World
 
@@ -130,14 +132,14 @@ def test_the_report_and_the_status_tell_of_deadline_and_budget(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = context(tmp_path).journal(ask=parse_asked("10m", "5"))
-    assert in_words(journal.info().promises) == ["deadline 2027-01-15T08:10:00Z", "budget 5.0000 $"]
+    assert journal.info().promises == Promises(START + 600, 5.0)
     report = make_report(journal, PRICES, START + 60)
     assert report["limits"] == {"deadline_at": "2027-01-15T08:10:00Z", "budget_usd": 5.0}
     journal.end("finished", None, START + 700)
     print_summary(make_report(journal, PRICES, START + 700))
     told = capsys.readouterr().out
-    assert "2027-01-15T08:10:00Z, missed by 100 s" in told
-    assert "5.0000 $, 5.0000 $ left" in told
+    assert "2027-01-15T08:10:00Z, missed by 1 min 40 s" in told
+    assert "$5.00, $5.00 left" in told
 
 
 class DownTerraform:
@@ -169,7 +171,7 @@ def test_explain_ends_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[st
         Decision(START, "p", Verdict.STAY, FLEET, FLEET, Said("nothing to do"))
     )
     explain(here, parser().parse_args(["explain"]))
-    assert capsys.readouterr().out.endswith("deadline 2027-01-15T08:10:00Z\nbudget 5.0000 $\n")
+    assert capsys.readouterr().out.endswith("deadline 2027-01-15T08:10:00Z\nbudget $5.00\n")
 
 
 def test_a_tight_deadline_makes_the_fleet_faster_than_it_would_be_for_cost_alone(

@@ -1,4 +1,4 @@
-"""Clouds for the tests of localcloud: one per module, since starting one takes two seconds."""
+"""Clouds for the tests of localcloud: one for each module, because starting one takes two seconds."""
 
 from __future__ import annotations
 

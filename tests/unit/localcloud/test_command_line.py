@@ -1,4 +1,4 @@
-"""python -m localcloud up, status, down."""
+"""The commands `python -m localcloud up`, `status` and `down`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.local_cloud import (
 
 @pytest.fixture
 def state_dir(tmp_path: Path) -> Iterator[Path]:
-    """A state directory; whatever runs in it is ended with the test."""
+    """A state directory. Whatever runs in it ends with the test."""
     yield tmp_path / "state"
     command("down", state_dir=tmp_path / "state")
 

@@ -1,9 +1,9 @@
-"""The page `report.html`: one file with all that it needs in it, made from report.json and the journal."""
+"""The page `report.html`: one file with everything in it, made from report.json and the journal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,35 +13,37 @@ from markupsafe import Markup
 
 from controller.domain import Fleet, Move, MovePhase
 from controller.edges.files import write_whole
-from controller.record.journal.journal import Journal
-from controller.record.live.view import brief, short
+from controller.record.journal import Journal
 from controller.record.report.alternatives import FIRST
-from controller.record.report.html.decisions import FLAVOR_COLUMNS, FLEET_COLUMNS, pack
-from controller.record.report.html.plots import PER_TOKENS, all_plots
+from controller.record.report.html.packed_decisions import FLAVOR_COLUMNS, FLEET_COLUMNS, pack
+from controller.record.report.html.plots.compute import PER_TOKENS
+from controller.record.report.html.plots.every import every_plot
 from controller.record.report.html.run import Run, read_run
 from controller.record.report.html.series import compute_spreads, step_times
+from controller.words.fleets import brief, short
+from controller.words.numbers import UNKNOWN, cell, duration, number, percentage, usd
+from controller.words.times import moment, utc_clock
 
 FILE_NAME = "report.html"
 MOST_STEPS = 30
-"""Of a move, as many of its steps are listed; one that was tried again and again has more."""
+"""So many steps of a move are listed. A move that was tried again and again has more."""
 MOST_EVENTS = 300
-UNKNOWN = "not known"
 
 
 def write_page(journal: Journal, report: Mapping[str, Any]) -> Path:
-    """Writes the page into the run's folder; its path. `report` is what report.json holds."""
+    """Writes the page into the run's folder, and returns its path. `report` is what report.json holds."""
     path = journal.directory / FILE_NAME
     write_whole(path, make_page(read_run(journal, report)))
     return path
 
 
 def make_page(run: Run) -> str:
-    """The whole page."""
+    """Returns the whole page."""
     return render(
         "report.html.j2",
         run=run,
         report=run.report,
-        plots=all_plots(run),
+        plots=every_plot(run),
         answer=answer(run.report),
         alternatives=alternatives_rows(run.report),
         moves=[
@@ -60,7 +62,7 @@ def make_page(run: Run) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of this package, with the page's style and script."""
+    """Returns a template of this package filled in, with the page's style and script."""
     environment = Environment(
         loader=PackageLoader("controller.record.report.html"),
         autoescape=True,
@@ -70,12 +72,14 @@ def render(template: str, **values: Any) -> str:
     )
     environment.filters |= {
         "number": number,
+        "cell": cell,
+        "usd": partial(usd, unknown=UNKNOWN),
         "fleet": fleet_text,
         "few_words": few_words,
         "moment": moment,
-        "clock": clock,
-        "duration": duration,
-        "percent": percent,
+        "clock": utc_clock,
+        "duration": partial(duration, unknown=UNKNOWN),
+        "percent": percentage,
     }
     return environment.get_template(template).render(
         style=Markup(_resource("page.css")), script=Markup(_resource("page.js")), **values
@@ -83,8 +87,11 @@ def render(template: str, **values: Any) -> str:
 
 
 def answer(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What the answer is put together from: whether the fleet was changed, the first fleet's cost, and the cheapest and
-    dearest of the single flavors; None where it is not known."""
+    """Returns what the page's first sentences say.
+
+    That is whether the fleet was changed, the first fleet's cost, and the cheapest and most expensive single flavor.
+    What is not known is None.
+    """
     fleets = report["alternatives"]["fleets"]
     first = next((fleet for fleet in fleets if fleet["name"] == FIRST), None)
     single = sorted((fleet for fleet in fleets if fleet["name"] != FIRST), key=lambda fleet: float(fleet["usd"]))
@@ -93,12 +100,12 @@ def answer(report: Mapping[str, Any]) -> dict[str, Any]:
         "first": first,
         "less": None if first is None else first["usd"] - report["alternatives"]["training_usd"],
         "cheapest": single[0] if single else None,
-        "dearest": single[-1] if len(single) > 1 else None,
+        "most_expensive": single[-1] if len(single) > 1 else None,
     }
 
 
 def alternatives_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """This run and what it is compared with, dearest last, with each one's share of the dearest."""
+    """Returns this run and the fleets beside it, cheapest first, each with its share of the highest cost."""
     found = report["alternatives"]
     if not found["fleets"]:
         return []
@@ -115,47 +122,18 @@ def alternatives_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def steps_of(run: Run, move: Move) -> list[dict[str, Any]]:
-    """The steps that a move took, as the journal tells them."""
+    """Returns the steps of a move, as the journal has them."""
     return [event for event in run.events if event["move_id"] == move.move_id][:MOST_STEPS]
 
 
-def number(value: float | None, digits: int = 0) -> str:
-    """A number with separators, or that it is not known."""
-    return UNKNOWN if value is None else f"{value:,.{digits}f}"
-
-
-def percent(value: float | None, digits: int = 1) -> str:
-    """A percentage that is given as such (34.2)."""
-    return UNKNOWN if value is None else f"{value:,.{digits}f} %"
-
-
 def fleet_text(nodes: Mapping[str, int]) -> str:
-    """A fleet in words; a number is not parted from its flavor at a line's end."""
+    """Returns a fleet in words, in which no line ends between a number and its flavor."""
     return brief(Fleet(nodes)).replace(" x ", "\N{NO-BREAK SPACE}x\N{NO-BREAK SPACE}")
 
 
 def few_words(nodes: Mapping[str, int]) -> str:
-    """A fleet in so few words that a tile has room for it."""
+    """Returns a fleet in so few words that a tile has room for it."""
     return short(Fleet(nodes))
-
-
-def moment(time: str) -> str:
-    """A time of report.json for people."""
-    return f"{time[:10]} {time[11:19]} UTC"
-
-
-def clock(at: float) -> str:
-    """The time of day in UTC."""
-    return datetime.fromtimestamp(at, timezone.utc).strftime("%H:%M:%S")
-
-
-def duration(seconds: float | None) -> str:
-    """A duration in hours, minutes and seconds, as coarse as its length allows."""
-    if seconds is None:
-        return UNKNOWN
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{seconds:.1f} s"
 
 
 def _count(run: Run) -> dict[str, int]:

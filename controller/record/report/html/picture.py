@@ -9,11 +9,12 @@ from matplotlib.figure import Figure
 
 from controller.domain import Move
 from controller.domain.errors import JournalError
-from controller.record.live.view import brief
 from controller.record.report.html import series
-from controller.record.report.html.plots import draw_cost, draw_fleet
+from controller.record.report.html.plots.cost import draw_cost
+from controller.record.report.html.plots.fleet import draw_fleet
 from controller.record.report.html.run import Run
 from controller.record.report.html.svg import STAND_INS, STYLE, to_svg, write_picture
+from controller.words.fleets import brief
 
 LIGHT = {"ink": "#1f2328", "ink-2": "#59636e", "grid": "#d1d9e0", "surface": "#ffffff", "accent": "#d03b3b",
          "c0": "#2a78d6", "c1": "#eb6834", "c2": "#1baf7a", "c3": "#eda100", "c4": "#e87ba4", "c5": "#008300",
@@ -25,7 +26,11 @@ DARK = {"ink": "#f0f6fc", "ink-2": "#9198a1", "grid": "#3d444d", "surface": "#0d
 
 
 def write(run: Run, file: Path) -> None:
-    """Writes the picture as SVG. Raises JournalError where the run has measured nothing that it could show."""
+    """Writes the picture as SVG.
+
+    Raises:
+        JournalError: The run has measured nothing that the picture could show.
+    """
     cost = series.cost_over_time(run)
     minutes, counts = series.fleet_over_time(run)
     if not cost.x:

@@ -10,9 +10,9 @@ from typing import Any
 
 from controller.domain import Fleet, Move
 from controller.domain.times import parse_time
-from controller.record.journal.journal import Journal
-from controller.record.journal.setup import read_setup
+from controller.record.journal import Journal
 from controller.record.journal.summary import Summary
+from controller.record.run_setup import read_setup
 
 TRAIN_LOG = Path("results") / "train.log"
 
@@ -28,8 +28,10 @@ class LossPoint:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as the page needs it. Times are seconds since the epoch. A run equals itself alone, so that what is worked
-    out of it can be kept."""
+    """A run as the page needs it. Times are seconds since the epoch.
+
+    A run equals only itself, so that what is computed from it can be cached.
+    """
 
     report: Mapping[str, Any]
     directory: Path
@@ -37,7 +39,7 @@ class Run:
     initial: Fleet
     summaries: tuple[Summary, ...]
     decisions: tuple[dict[str, Any], ...]
-    """As the journal has them, plain."""
+    """The decisions as plain data, as the journal has them."""
     moves: tuple[Move, ...]
     events: tuple[dict[str, Any], ...]
     losses: tuple[LossPoint, ...]
@@ -45,13 +47,13 @@ class Run:
 
     @property
     def flavors(self) -> list[str]:
-        """Every flavor of the run, in one order for all plots: the first fleet's, then the others by name."""
+        """Every flavor of the run, in one order for all plots: those of the first fleet, then the others by name."""
         later = {flavor for summary in self.summaries for flavor in summary.fleet.present} | set(self.report["flavors"])
         return [*self.initial.present, *sorted(later - set(self.initial.present))]
 
 
 def read_run(journal: Journal, report: Mapping[str, Any]) -> Run:
-    """Reads a run; `report` is its report.json, from which every number on the page comes."""
+    """Reads a run. `report` is its report.json, from which every number on the page comes."""
     info = journal.info()
     summaries = tuple(summary for _, summary in journal.summaries())
     return Run(
@@ -69,7 +71,7 @@ def read_run(journal: Journal, report: Mapping[str, Any]) -> Run:
 
 
 def _losses(directory: Path, summaries: tuple[Summary, ...]) -> tuple[LossPoint, ...]:
-    """The trainer's own log where it is there, else what the observations tell."""
+    """Returns the losses of the trainer's own log, or if there is none, those of the observations."""
     try:
         lines = (directory / TRAIN_LOG).read_text(encoding="utf-8").splitlines()
         logged = [json.loads(line) for line in lines if line.strip()]

@@ -1,4 +1,4 @@
-"""What the plots show, made small: a run of any length comes to a few hundred points a line."""
+"""What the plots show: a run of any length comes to a few hundred points a line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MILLI = 1e3
 
 @dataclass(frozen=True)
 class Line:
-    """Points in order of x. Where several were taken together, y is their median, low and high their extremes."""
+    """Points in the order of x. If several are taken together, y is their median, low and high are their extremes."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -38,8 +38,6 @@ class Spread:
     """The distribution of weighted values. Quantiles by share."""
 
     flavor: str
-    nodes_and_steps: float
-    """The weight of all values: observed nodes, added up over the observations."""
     p5: float
     q1: float
     median: float
@@ -60,7 +58,7 @@ class StepTime:
 
 
 def thinned(points: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> Line:
-    """A line of at most `most` points, each standing for as many of the given ones."""
+    """Returns a line of at most `most` points, each of which stands for as many of the given points."""
     if len(points) <= most:
         x, y = tuple(p[0] for p in points), tuple(p[1] for p in points)
         return Line(x, y, y, y)
@@ -76,7 +74,7 @@ def thinned(points: Sequence[tuple[float, float]], most: int = MOST_POINTS) -> L
 
 
 def coloured_flavors(run: Run) -> list[str]:
-    """The flavors that get a colour of their own: those that ran most, in the run's order."""
+    """Returns the flavors that get a colour of their own: those that ran most, in the run's order."""
     if len(run.flavors) <= MOST_FLAVORS:
         return run.flavors
     seen: dict[str, int] = {}
@@ -88,7 +86,7 @@ def coloured_flavors(run: Run) -> list[str]:
 
 
 def fleet_over_time(run: Run) -> tuple[list[float], dict[str, list[int]]]:
-    """Minutes since the start, and the nodes of each flavor that run then; a step at each change."""
+    """Returns minutes since the start, and the nodes of each flavor that run then; a step at each change."""
     names = coloured_flavors(run)
     changes: list[Summary] = []
     for summary in run.summaries:
@@ -104,7 +102,7 @@ def fleet_over_time(run: Run) -> tuple[list[float], dict[str, list[int]]]:
 
 
 def cost_over_time(run: Run) -> Line:
-    """Minutes since the start, and what a million target tokens cost just then, with all that ran and the head."""
+    """Returns minutes since the start, and what a million target tokens cost then, with all that ran and the head."""
     return thinned(
         [
             (minutes_since(run, summary.at), cost)
@@ -115,17 +113,17 @@ def cost_over_time(run: Run) -> Line:
 
 
 def usd_per_hour_over_time(run: Run) -> Line:
-    """Minutes since the start, and what the cluster costs an hour, head included."""
+    """Returns minutes since the start, and what the cluster costs an hour, head included."""
     return thinned([(minutes_since(run, summary.at), summary.usd_per_hour) for summary in run.summaries])
 
 
 def loss_over_steps(run: Run) -> Line:
-    """Steps, and the training loss."""
+    """Returns steps, and the training loss."""
     return thinned([(point.step, point.loss) for point in run.losses])
 
 
 def move_steps(run: Run) -> list[tuple[int, float]]:
-    """Each move that changed the fleet, with the step that the training had come to when it ended."""
+    """Returns each move that changed the fleet, with the step at which it ended."""
     found = []
     for move in run.moves:
         if move.ended_at is None or move.outcome_reason is not None:
@@ -138,7 +136,7 @@ def move_steps(run: Run) -> list[tuple[int, float]]:
 
 @lru_cache(maxsize=4)
 def compute_spreads(run: Run, per_tokens: float | None = None) -> list[Spread]:
-    """Compute time by flavor, in milliseconds: of a step, or of `per_tokens` target tokens."""
+    """Returns the compute time by flavor, in milliseconds: of a step, or of `per_tokens` target tokens."""
     values: dict[str, list[tuple[float, float]]] = {}
     for summary in run.summaries:
         for flavor, times in summary.flavors.items():
@@ -151,7 +149,7 @@ def compute_spreads(run: Run, per_tokens: float | None = None) -> list[Spread]:
 
 @lru_cache(maxsize=4)
 def step_times(run: Run, most: int = 24) -> list[StepTime]:
-    """The fleets that trained as a whole longest, with the time of a step on each, measured and modelled."""
+    """Returns the fleets that trained longest, with the time of a step on each, measured and modelled."""
     times: dict[Fleet, list[float]] = {}
     for summary in run.summaries:
         if summary.is_whole and summary.iteration_time_s:
@@ -165,7 +163,7 @@ def step_times(run: Run, most: int = 24) -> list[StepTime]:
 
 
 def model_curve(run: Run) -> tuple[str | None, list[tuple[int, float]]]:
-    """The last fitted model: a flavor, and for numbers of its nodes the seconds of a step."""
+    """Returns the last fitted model: a flavor, and for numbers of its nodes the seconds of a step."""
     for decision in reversed(run.decisions):
         points = [(Fleet(estimate["fleet"]), estimate["step_time_s"]) for estimate in decision.get("scaling") or ()]
         known = [(fleet.size, time_s) for fleet, time_s in points if time_s is not None]
@@ -175,12 +173,12 @@ def model_curve(run: Run) -> tuple[str | None, list[tuple[int, float]]]:
 
 
 def minutes_since(run: Run, at: float) -> float:
-    """Minutes since the run began."""
+    """Returns minutes since the run began."""
     return (at - run.started_at) / 60
 
 
 def _modelled(decisions: Iterable[dict[str, object]], wanted: set[str]) -> dict[str, float]:
-    """The last modelled time of a step of each wanted fleet."""
+    """Returns the last modelled time of a step of each wanted fleet."""
     found: dict[str, float] = {}
     for decision in decisions:
         for estimate in decision["fleets"]:  # type: ignore[attr-defined]
@@ -210,7 +208,7 @@ def _spread(flavor: str, values: list[tuple[float, float]]) -> Spread:
         while len(found) < len(marks) and seen >= marks[len(found)] * total:
             found.append(value)
     found += [values[-1][0]] * (len(marks) - len(found))
-    return Spread(flavor, total, *found)
+    return Spread(flavor, *found)
 
 
 def _quartiles(values: list[float]) -> tuple[float, float, float]:

@@ -1,7 +1,8 @@
 """Figures drawn by matplotlib as SVG that belongs to the page: its colours are CSS variables, its letters are text.
 
-matplotlib writes fixed colours. So the plots draw in stand-ins, colours that nothing else uses, and each stand-in
-becomes `var(--name)` afterwards: the page, or the picture's own style sheet, then says what it is in light and in dark.
+matplotlib writes fixed colours. So the plots are drawn in stand-ins, which are colours that nothing else uses, and each
+stand-in becomes `var(--name)` afterwards. The style sheet of the page or of the picture sets these variables, for light
+and for dark.
 """
 
 from __future__ import annotations
@@ -52,12 +53,15 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 
 def colour(number: int) -> str:
-    """The stand-in of the series with this number; those beyond the eighth share one."""
+    """Returns the stand-in of the series with this number. Series beyond the eighth share one."""
     return STAND_INS[f"c{min(number, 7)}"]
 
 
 def to_svg(figure: Figure, name: str, label: str) -> str:
-    """The figure as an SVG element with CSS variables for colours; `name` keeps its ids apart from other figures'."""
+    """Returns the figure as an SVG element with CSS variables for colours.
+
+    `name` keeps the ids of the figure apart from those of other figures.
+    """
     out = io.StringIO()
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
         FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
@@ -79,7 +83,7 @@ def to_svg(figure: Figure, name: str, label: str) -> str:
 
 
 def write_picture(svg: str, file: Path, light: Mapping[str, str], dark: Mapping[str, str]) -> None:
-    """An SVG of its own, which shows in light and in dark by itself: for a README."""
+    """Writes an SVG file of its own, with colours for light and for dark: for a README."""
     style = (
         f"<style>svg{{{_variables(light)}font-family:{_FONT}}}"
         f"@media(prefers-color-scheme:dark){{svg{{{_variables(dark)}}}}}</style>"

@@ -10,7 +10,7 @@ variables {
   bucket_arn     = "arn:aws:s3:::unit"
 }
 
-run "head_and_workers_have_a_role_each" {
+run "head_and_workers_have_different_roles" {
   command = plan
 
   assert {
@@ -24,7 +24,7 @@ run "head_and_workers_have_a_role_each" {
   }
 }
 
-run "nodes_reach_this_bucket_and_no_other" {
+run "nodes_may_use_this_bucket_only" {
   command = plan
 
   assert {
@@ -36,16 +36,16 @@ run "nodes_reach_this_bucket_and_no_other" {
 
   assert {
     condition     = !anytrue([for statement in data.aws_iam_policy_document.bucket.statement : anytrue([for action in statement.actions : strcontains(action, "*")])])
-    error_message = "The policy must name each action."
+    error_message = "The policy must name each action, without wildcards."
   }
 
   assert {
     condition     = !contains(flatten([for statement in data.aws_iam_policy_document.bucket.statement : statement.actions]), "s3:DeleteObjectVersion")
-    error_message = "Nodes must not be able to destroy old versions of checkpoints."
+    error_message = "Nodes must not be allowed to delete old versions of checkpoints."
   }
 }
 
-run "the_bucket_s_key_comes_with_the_bucket" {
+run "nodes_may_use_the_key_of_the_bucket" {
   command = plan
 
   variables {
@@ -54,16 +54,16 @@ run "the_bucket_s_key_comes_with_the_bucket" {
 
   assert {
     condition     = contains(flatten([for statement in data.aws_iam_policy_document.bucket.statement : statement.resources]), var.kms_key_arn)
-    error_message = "Nodes need the bucket's key to read and write in it."
+    error_message = "The policy must allow the bucket's KMS key: without it, nodes cannot read or write objects."
   }
 }
 
-run "only_the_head_answers_sessions" {
+run "systems_manager_opens_sessions_on_the_head_only" {
   command = apply
 
   assert {
     condition     = aws_iam_role_policy.session.role == aws_iam_role.this["head"].id
-    error_message = "Systems Manager sessions end at the head."
+    error_message = "Only the role of the head may allow Systems Manager sessions."
   }
 }
 
@@ -77,7 +77,7 @@ run "refuses_a_private_key" {
   expect_failures = [var.ssh_public_key]
 }
 
-run "refuses_a_kind_of_key_that_ec2_does_not_take" {
+run "refuses_a_kind_of_key_that_ec2_does_not_accept" {
   command = plan
 
   variables {

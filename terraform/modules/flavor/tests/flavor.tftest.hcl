@@ -25,50 +25,50 @@ variables {
   tags              = { Project = "unit-test" }
 }
 
-run "an_on_demand_group_holds_the_capacity_asked_for" {
+run "an_on_demand_group_has_the_capacity_of_the_capacity_file" {
   command = plan
 
   assert {
     condition     = aws_autoscaling_group.this.name == "unit-c5.xlarge"
-    error_message = "The group must be called CLUSTER-FLAVOR: the controller finds it by that name."
+    error_message = "The group must be named CLUSTER-FLAVOR."
   }
 
   assert {
     condition     = aws_autoscaling_group.this.desired_capacity == 2 && aws_autoscaling_group.this.min_size == 0 && aws_autoscaling_group.this.max_size == 4
-    error_message = "Desired capacity comes from capacity, the least is 0, the most is max_nodes."
+    error_message = "The desired capacity must be capacity, the minimum 0 and the maximum max_nodes."
   }
 
   assert {
     condition     = length(aws_autoscaling_group.this.launch_template) == 1 && length(aws_autoscaling_group.this.mixed_instances_policy) == 0
-    error_message = "On demand, the group uses its launch template as it is."
+    error_message = "An on-demand group must use its launch template without a mixed instances policy."
   }
 
   assert {
     condition     = output.market == "on-demand" && output.vcpus == 4 && output.memory_bytes == 8589934592 && output.max_nodes == 4
-    error_message = "The outputs must tell the controller market, vCPUs, memory in bytes and most nodes."
+    error_message = "The outputs must hold the market, vCPUs, memory in bytes and max_nodes."
   }
 }
 
-run "the_controller_alone_decides_which_nodes_end_and_when" {
+run "only_the_controller_decides_which_nodes_are_terminated" {
   command = plan
 
   assert {
     condition     = aws_autoscaling_group.this.protect_from_scale_in && contains(aws_autoscaling_group.this.suspended_processes, "AZRebalance")
-    error_message = "Neither a scale-in nor rebalancing may end a node that the controller has not drained."
+    error_message = "Neither a scale-in nor rebalancing may terminate a node that the controller has not drained."
   }
 
   assert {
     condition     = length(aws_autoscaling_group.this.instance_refresh) == 0
-    error_message = "Instance refresh would replace nodes under a running training."
+    error_message = "The group must have no instance refresh, which would replace nodes under a running training."
   }
 
   assert {
     condition     = aws_autoscaling_group.this.wait_for_capacity_timeout == "0" && aws_autoscaling_group.this.ignore_failed_scaling_activities
-    error_message = "An apply must neither wait for nodes nor fail for a lack of capacity: the controller sees to both."
+    error_message = "An apply must neither wait for nodes nor fail when EC2 has no capacity: the controller handles both."
   }
 }
 
-run "nodes_are_locked_down" {
+run "nodes_require_imdsv2_and_encrypt_their_volumes" {
   command = plan
 
   assert {
@@ -77,7 +77,7 @@ run "nodes_are_locked_down" {
       aws_launch_template.this.metadata_options[0].http_put_response_hop_limit == 1 &&
       aws_launch_template.this.metadata_options[0].instance_metadata_tags == "enabled"
     )
-    error_message = "Nodes must answer IMDSv2 alone, to themselves alone, and show their tags."
+    error_message = "Nodes must require IMDSv2 with a hop limit of 1, and show their tags in their metadata."
   }
 
   assert {
@@ -95,7 +95,7 @@ run "nodes_their_volumes_and_interfaces_carry_the_tags" {
       specification.tags["centavo:cluster"] == "unit" && specification.tags["centavo:role"] == "worker" &&
       specification.tags["centavo:flavor"] == "c5.xlarge" && specification.tags["Project"] == "unit-test"
     ])
-    error_message = "What a node costs must be found by cluster, role, flavor and the caller's own tags."
+    error_message = "Nodes, volumes and network interfaces must carry cluster, role, flavor and the caller's own tags, for cost allocation."
   }
 
   assert {
@@ -104,7 +104,7 @@ run "nodes_their_volumes_and_interfaces_carry_the_tags" {
   }
 }
 
-run "a_zero_capacity_flavor_keeps_its_group" {
+run "a_flavor_with_capacity_0_keeps_its_group" {
   command = plan
 
   variables {
@@ -113,11 +113,11 @@ run "a_zero_capacity_flavor_keeps_its_group" {
 
   assert {
     condition     = aws_autoscaling_group.this.desired_capacity == 0 && aws_autoscaling_group.this.max_size == 4
-    error_message = "A flavor without nodes keeps its group, ready to grow."
+    error_message = "A flavor without nodes must keep its group, so that it can grow."
   }
 }
 
-run "a_spot_flavor_is_bought_where_it_is_cheap_and_stays" {
+run "a_spot_group_buys_spot_by_price_and_capacity" {
   command = plan
 
   variables {
@@ -126,7 +126,7 @@ run "a_spot_flavor_is_bought_where_it_is_cheap_and_stays" {
 
   assert {
     condition     = length(aws_autoscaling_group.this.launch_template) == 0 && length(aws_autoscaling_group.this.mixed_instances_policy) == 1
-    error_message = "Spot needs a mixed instances policy."
+    error_message = "A spot group must have a mixed instances policy and no launch template of its own."
   }
 
   assert {
@@ -138,16 +138,16 @@ run "a_spot_flavor_is_bought_where_it_is_cheap_and_stays" {
   }
 }
 
-run "a_flavor_that_can_be_placed_together_is" {
+run "a_flavor_that_ec2_takes_into_the_placement_group_uses_it" {
   command = plan
 
   assert {
     condition     = aws_autoscaling_group.this.placement_group == "unit"
-    error_message = "c5 supports cluster placement groups."
+    error_message = "c5 supports cluster placement groups, so its group must use the one given."
   }
 }
 
-run "a_burstable_flavor_goes_without_the_placement_group" {
+run "a_burstable_flavor_does_not_use_the_placement_group" {
   command = plan
 
   variables {
@@ -168,7 +168,7 @@ run "a_burstable_flavor_goes_without_the_placement_group" {
 
   assert {
     condition     = aws_autoscaling_group.this.placement_group == null
-    error_message = "EC2 refuses burstable instances in a cluster placement group."
+    error_message = "A burstable flavor must have no placement group, because EC2 refuses it in one."
   }
 
   assert {
@@ -238,7 +238,7 @@ run "refuses_an_unknown_market" {
   expect_failures = [var.market]
 }
 
-run "refuses_unknown_credits" {
+run "refuses_an_unknown_kind_of_credits" {
   command = plan
 
   variables {
@@ -248,7 +248,7 @@ run "refuses_unknown_credits" {
   expect_failures = [var.cpu_credits]
 }
 
-run "refuses_credits_for_a_flavor_that_earns_none" {
+run "refuses_credits_for_a_flavor_that_is_not_burstable" {
   command = plan
 
   variables {
@@ -278,7 +278,7 @@ run "refuses_a_volume_smaller_than_the_image" {
   expect_failures = [var.volume_gb]
 }
 
-run "refuses_no_subnet" {
+run "refuses_an_empty_list_of_subnets" {
   command = plan
 
   variables {

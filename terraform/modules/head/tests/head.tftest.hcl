@@ -26,16 +26,16 @@ variables {
   tags              = { Project = "unit-test" }
 }
 
-run "the_head_has_a_private_address_alone" {
+run "by_default_the_head_has_a_private_address_only" {
   command = apply
 
   assert {
     condition     = output.public_ip == null && output.private_ip == "10.20.0.4"
-    error_message = "Without public = true the head must have no address on the internet."
+    error_message = "Without public = true the head must have no public address."
   }
 }
 
-run "a_public_head_says_its_address" {
+run "a_public_head_has_its_address_as_an_output" {
   command = apply
 
   variables {
@@ -44,11 +44,11 @@ run "a_public_head_says_its_address" {
 
   assert {
     condition     = output.public_ip == "203.0.113.20"
-    error_message = "The public address must be an output."
+    error_message = "The output public_ip must be the head's public address."
   }
 }
 
-run "the_head_is_locked_down" {
+run "the_head_requires_imdsv2_and_encrypts_its_volume" {
   command = plan
 
   assert {
@@ -56,7 +56,7 @@ run "the_head_is_locked_down" {
       aws_instance.this.metadata_options[0].http_tokens == "required" && aws_instance.this.metadata_options[0].http_put_response_hop_limit == 1 &&
       aws_instance.this.metadata_options[0].instance_metadata_tags == "enabled" && aws_instance.this.root_block_device[0].encrypted
     )
-    error_message = "The head must answer IMDSv2 alone, to itself alone, and have an encrypted volume."
+    error_message = "The head must require IMDSv2 with a hop limit of 1, show its tags in its metadata, and encrypt its volume."
   }
 }
 
@@ -72,7 +72,7 @@ run "the_head_and_its_volume_carry_the_tags" {
   }
 }
 
-run "refuses_a_type_that_is_none" {
+run "refuses_a_text_that_is_no_instance_type" {
   command = plan
 
   variables {
@@ -102,7 +102,7 @@ run "refuses_an_image_of_another_architecture" {
   expect_failures = [aws_instance.this]
 }
 
-run "refuses_a_type_without_bandwidth_for_its_volume" {
+run "refuses_a_type_that_is_not_ebs_optimized" {
   command = plan
 
   override_data {

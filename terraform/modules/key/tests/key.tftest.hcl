@@ -17,16 +17,16 @@ variables {
   region = "us-east-1"
 }
 
-run "the_key_turns_every_year" {
+run "the_key_is_rotated_and_named_after_the_cluster" {
   command = plan
 
   assert {
     condition     = aws_kms_key.this.enable_key_rotation && aws_kms_alias.this.name == "alias/unit"
-    error_message = "The key must rotate, and bear the cluster's name as its alias."
+    error_message = "KMS must rotate the key, and its alias must be the name of the cluster."
   }
 }
 
-run "logs_may_use_it_for_this_cluster_alone" {
+run "cloudwatch_logs_may_use_the_key_for_this_cluster_only" {
   command = plan
 
   assert {
@@ -34,6 +34,6 @@ run "logs_may_use_it_for_this_cluster_alone" {
       flatten([for statement in data.aws_iam_policy_document.this.statement : [for condition in statement.condition : condition.values]]),
       "arn:aws:logs:us-east-1:123456789012:log-group:/centavo/unit/*",
     )
-    error_message = "CloudWatch may use the key for the log groups of this cluster and no others."
+    error_message = "The policy must limit CloudWatch Logs to the log groups of this cluster."
   }
 }

@@ -17,30 +17,30 @@ variables {
   vpc_id = "vpc-0123456789abcdef0"
 }
 
-run "refused_connections_are_kept_for_a_year" {
+run "by_default_refused_connections_are_logged_for_a_year" {
   command = plan
 
   assert {
     condition     = aws_flow_log.this.traffic_type == "REJECT" && aws_cloudwatch_log_group.flow.retention_in_days == 365
-    error_message = "By default refused connections are logged and kept for 365 days."
+    error_message = "By default the log must hold refused connections and keep them for 365 days."
   }
 
   assert {
     condition     = output.flow_log_group == "/centavo/unit/flow"
-    error_message = "The log group must be an output."
+    error_message = "The output flow_log_group must be the name of the log group."
   }
 }
 
-run "the_role_writes_to_this_group_alone" {
+run "the_role_may_write_to_this_log_group_only" {
   command = apply
 
   assert {
     condition     = one(data.aws_iam_policy_document.write.statement).resources == toset(["${aws_cloudwatch_log_group.flow.arn}:*"])
-    error_message = "The role may write the streams of the flow log's group and nothing else."
+    error_message = "The role's policy must name the streams of this log group and nothing else."
   }
 }
 
-run "refuses_unknown_traffic" {
+run "refuses_an_unknown_kind_of_traffic" {
   command = plan
 
   variables {

@@ -16,44 +16,44 @@ run "each_zone_has_a_private_and_a_public_subnet" {
       aws_subnet.private["us-east-1a"].cidr_block == "10.20.0.0/20" && aws_subnet.private["us-east-1c"].cidr_block == "10.20.32.0/20" &&
       aws_subnet.public["us-east-1a"].cidr_block == "10.20.128.0/20" && aws_subnet.public["us-east-1c"].cidr_block == "10.20.160.0/20"
     )
-    error_message = "Subnets must each have a sixteenth of the VPC, the public ones from its middle on."
+    error_message = "Each subnet must have a sixteenth of the VPC, and the public subnets must begin at its middle."
   }
 
   assert {
     condition     = length(output.private_subnet_ids) == 3 && length(output.public_subnet_ids) == 3
-    error_message = "The outputs must hold one subnet of each kind for each zone."
+    error_message = "The outputs must hold a private and a public subnet for each zone."
   }
 }
 
-run "no_subnet_gives_public_addresses_by_itself" {
+run "no_subnet_gives_instances_public_addresses" {
   command = plan
 
   assert {
     condition     = alltrue([for subnet in values(aws_subnet.public) : subnet.map_public_ip_on_launch == false])
-    error_message = "Only the head may ask for a public address."
+    error_message = "No subnet may give public addresses by default: only the head asks for one."
   }
 }
 
-run "one_nat_gateway_by_default_serves_all_zones" {
+run "the_default_is_one_nat_gateway_for_all_zones" {
   command = apply
 
   assert {
     condition     = keys(aws_nat_gateway.this) == ["us-east-1a"]
-    error_message = "The default is one NAT gateway, in the first zone."
+    error_message = "By default there must be one NAT gateway, in the first zone."
   }
 
   assert {
     condition     = alltrue([for zone in var.availability_zones : aws_route.private[zone].nat_gateway_id == aws_nat_gateway.this["us-east-1a"].id])
-    error_message = "Every private subnet must go out through it."
+    error_message = "Every private subnet must reach the internet through the one NAT gateway."
   }
 
   assert {
     condition     = length(aws_vpc_endpoint.s3.route_table_ids) == 4 && aws_vpc_endpoint.s3.vpc_endpoint_type == "Gateway"
-    error_message = "S3 must be reached through a gateway endpoint from all route tables, not through NAT."
+    error_message = "All route tables must reach S3 through the gateway endpoint, not through NAT."
   }
 }
 
-run "a_nat_gateway_per_zone_keeps_traffic_in_the_zone" {
+run "with_a_nat_gateway_per_zone_each_zone_uses_its_own" {
   command = apply
 
   variables {
@@ -62,11 +62,11 @@ run "a_nat_gateway_per_zone_keeps_traffic_in_the_zone" {
 
   assert {
     condition     = alltrue([for zone in var.availability_zones : aws_route.private[zone].nat_gateway_id == aws_nat_gateway.this[zone].id])
-    error_message = "Each zone must go out through its own NAT gateway."
+    error_message = "Each zone must reach the internet through its own NAT gateway."
   }
 }
 
-run "without_nat_gateways_private_subnets_have_no_way_out" {
+run "without_nat_gateways_private_subnets_do_not_reach_the_internet" {
   command = plan
 
   variables {
@@ -79,16 +79,16 @@ run "without_nat_gateways_private_subnets_have_no_way_out" {
   }
 }
 
-run "the_default_security_group_lets_nothing_through" {
+run "the_default_security_group_allows_no_traffic" {
   command = plan
 
   assert {
     condition     = length(aws_default_security_group.this.ingress) == 0 && length(aws_default_security_group.this.egress) == 0
-    error_message = "The VPC's default security group must be empty."
+    error_message = "The VPC's default security group must have no rules."
   }
 }
 
-run "a_loopback_range_is_a_vpc_too" {
+run "a_vpc_may_lie_in_the_loopback_range" {
   command = plan
 
   variables {
@@ -97,7 +97,7 @@ run "a_loopback_range_is_a_vpc_too" {
 
   assert {
     condition     = aws_vpc.this.cidr_block == "127.20.0.0/16"
-    error_message = "The local environment's VPC is a slice of loopback."
+    error_message = "The VPC must take a range of loopback, as the local environment gives one."
   }
 }
 
@@ -111,7 +111,7 @@ run "refuses_a_vpc_that_is_too_small" {
   expect_failures = [var.cidr]
 }
 
-run "refuses_a_range_that_is_none" {
+run "refuses_a_text_that_is_no_address_range" {
   command = plan
 
   variables {
@@ -121,7 +121,7 @@ run "refuses_a_range_that_is_none" {
   expect_failures = [var.cidr]
 }
 
-run "refuses_no_zone" {
+run "refuses_an_empty_list_of_zones" {
   command = plan
 
   variables {

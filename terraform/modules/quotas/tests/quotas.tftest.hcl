@@ -21,7 +21,7 @@ run "vcpus_are_summed_by_class_and_market" {
 
   assert {
     condition     = output.vcpus == { "standard on-demand" = 32, "standard spot" = 12 }
-    error_message = "c5 and t3 share the standard on-demand quota; spot has its own."
+    error_message = "c5 and t3 must share the standard on-demand quota, and spot must have its own."
   }
 
   assert {
@@ -29,11 +29,11 @@ run "vcpus_are_summed_by_class_and_market" {
       data.aws_servicequotas_service_quota.vcpus["standard on-demand"].quota_code == "L-1216C47A" &&
       data.aws_servicequotas_service_quota.vcpus["standard spot"].quota_code == "L-34B43A08"
     )
-    error_message = "Each class and market has its quota code."
+    error_message = "Each class and market must use its own quota code."
   }
 }
 
-run "families_without_a_known_quota_are_left_alone" {
+run "families_without_a_known_quota_are_not_checked" {
   command = plan
 
   variables {
@@ -42,11 +42,11 @@ run "families_without_a_known_quota_are_left_alone" {
 
   assert {
     condition     = length(output.vcpus) == 0
-    error_message = "A family that is not listed must not be counted as another."
+    error_message = "The vCPUs of a family without a known quota must not count towards another quota."
   }
 }
 
-run "refuses_more_than_the_quota" {
+run "refuses_a_capacity_over_the_quota" {
   command = plan
 
   variables {

@@ -16,30 +16,30 @@ run "the_bucket_is_private_versioned_and_encrypted" {
       aws_s3_bucket_public_access_block.this.block_public_acls && aws_s3_bucket_public_access_block.this.block_public_policy &&
       aws_s3_bucket_public_access_block.this.ignore_public_acls && aws_s3_bucket_public_access_block.this.restrict_public_buckets
     )
-    error_message = "Nothing in the bucket may become public."
+    error_message = "The bucket must block all public access."
   }
 
   assert {
     condition     = aws_s3_bucket_versioning.this.versioning_configuration[0].status == "Enabled"
-    error_message = "Overwritten checkpoints must be kept."
+    error_message = "Versioning must be on, so that the bucket keeps overwritten checkpoints."
   }
 
   assert {
     condition     = one(aws_s3_bucket_server_side_encryption_configuration.this.rule).apply_server_side_encryption_by_default[0].sse_algorithm == "AES256"
-    error_message = "Without a key of your own, S3's own keys encrypt."
+    error_message = "Without kms_key_arn, keys of S3 must encrypt the objects."
   }
 }
 
-run "a_destroy_keeps_results_by_default" {
+run "by_default_a_destroy_deletes_no_results" {
   command = plan
 
   assert {
     condition     = aws_s3_bucket.this.force_destroy == false
-    error_message = "A bucket that holds results must not go with them."
+    error_message = "force_destroy must be false by default, so that a destroy deletes no results."
   }
 }
 
-run "http_without_tls_is_refused" {
+run "the_bucket_refuses_requests_without_tls" {
   command = apply
 
   assert {
@@ -48,11 +48,11 @@ run "http_without_tls_is_refused" {
       one(one(data.aws_iam_policy_document.tls_only.statement).condition).variable == "aws:SecureTransport" &&
       length(one(data.aws_iam_policy_document.tls_only.statement).resources) == 2
     )
-    error_message = "The bucket's policy must deny everything that comes without TLS, on the bucket and on its objects."
+    error_message = "The bucket's policy must deny all requests without TLS, to the bucket and to its objects."
   }
 }
 
-run "a_key_of_your_own_encrypts" {
+run "the_given_kms_key_encrypts_the_objects" {
   command = apply
 
   variables {
@@ -61,20 +61,20 @@ run "a_key_of_your_own_encrypts" {
 
   assert {
     condition     = one(aws_s3_bucket_server_side_encryption_configuration.this.rule).apply_server_side_encryption_by_default[0].sse_algorithm == "aws:kms"
-    error_message = "The key given must be used."
+    error_message = "The bucket must encrypt with KMS when kms_key_arn is given."
   }
 }
 
-run "old_versions_end" {
+run "old_versions_are_deleted_after_30_days" {
   command = apply
 
   assert {
     condition     = aws_s3_bucket_lifecycle_configuration.this[0].rule[0].noncurrent_version_expiration[0].noncurrent_days == 30
-    error_message = "Old versions are kept for 30 days by default."
+    error_message = "By default the bucket must keep old versions for 30 days."
   }
 }
 
-run "old_versions_are_kept_when_asked" {
+run "old_versions_stay_when_noncurrent_days_is_null" {
   command = plan
 
   variables {

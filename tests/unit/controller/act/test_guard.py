@@ -9,6 +9,18 @@ import pytest
 from controller.act.guard import Allowance, check, violations
 from controller.domain import Fleet
 from controller.domain.errors import GuardError
+from controller.domain.reasons import Reason
+from controller.domain.reasons.plans import (
+    AboveMaximum,
+    ChangesAttributes,
+    ForeignGroup,
+    OtherCapacity,
+    PlanErrored,
+    PlanRefused,
+    TouchesGroup,
+    TouchesResource,
+)
+from controller.words.reasons import reason_in_words
 
 ALLOWANCE = Allowance(
     Fleet({"c5.large": 3, "t2.medium": 0}),
@@ -60,41 +72,45 @@ def test_an_unset_attribute_that_the_provider_plans_as_empty_is_no_change() -> N
     change["change"]["before"][block] = [{"preference": None, "target": []}]
     check({"resource_changes": [change]}, ALLOWANCE)
     change["change"]["after"][block] = [{"preference": "none", "target": []}]
-    assert violations({"resource_changes": [change]}, ALLOWANCE) == [f"g would change in {block}"]
+    assert violations({"resource_changes": [change]}, ALLOWANCE) == [ChangesAttributes("g", (block,))]
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("change", "finding"),
     [
-        (resource("aws_s3_bucket", ["delete"]), "aws_s3_bucket.x would be destroyed"),
-        (resource("aws_iam_role", ["update"]), "aws_iam_role.x would be changed"),
-        (resource("aws_instance", ["delete", "create"]), "destroyed and created"),
-        (resource("aws_vpc", ["forget"]), "aws_vpc.x would be forgotten"),
-        (resource("aws_vpc", []), "changed in an unknown way"),
-        (group(["delete"]), "the group g would be destroyed"),
-        (group(["create"]), "the group g would be created"),
-        (group(max_size=100), "g would change in max_size"),
-        (group(tag=[]), "g would change in tag"),
-        (group(desired_capacity=4), "would get 4 nodes, and 3 were decided"),
-        (group(name="other"), "would change in name"),
-        ({**group(), "change": {**group()["change"], "after_unknown": {"arn": True}}}, "g would change in arn"),
+        (resource("aws_s3_bucket", ["delete"]), TouchesResource("aws_s3_bucket.x", "destroy")),
+        (resource("aws_iam_role", ["update"]), TouchesResource("aws_iam_role.x", "update")),
+        (resource("aws_instance", ["delete", "create"]), TouchesResource("aws_instance.x", "replace")),
+        (resource("aws_vpc", ["forget"]), TouchesResource("aws_vpc.x", "forget")),
+        (resource("aws_vpc", []), TouchesResource("aws_vpc.x", "unknown")),
+        (group(["delete"]), TouchesGroup("g", "destroy")),
+        (group(["create"]), TouchesGroup("g", "create")),
+        (group(max_size=100), ChangesAttributes("g", ("max_size",))),
+        (group(tag=[]), ChangesAttributes("g", ("tag",))),
+        (group(desired_capacity=4), OtherCapacity("g", 4, 3)),
+        (group(name="other"), ChangesAttributes("g", ("name",))),
+        (
+            {**group(), "change": {**group()["change"], "after_unknown": {"arn": True}}},
+            ChangesAttributes("g", ("arn",)),
+        ),
     ],
 )
-def test_anything_else_is_refused_with_what_it_would_do(change: dict[str, Any], reason: str) -> None:
+def test_anything_else_is_refused_with_what_it_would_do(change: dict[str, Any], finding: Reason) -> None:
     with pytest.raises(GuardError, match="was not applied") as error:
         check({"resource_changes": [change]}, ALLOWANCE)
-    assert reason in error.value.what
+    assert error.value.reason == PlanRefused((finding,))
+    assert reason_in_words(finding) in error.value.what
 
 
 def test_a_group_of_another_cluster_is_refused() -> None:
     foreign = group()
     foreign["change"]["before"]["name"] = foreign["change"]["after"]["name"] = "someone-elses"
-    assert violations({"resource_changes": [foreign]}, ALLOWANCE) == ["g is not a group of a flavor of this cluster"]
+    assert violations({"resource_changes": [foreign]}, ALLOWANCE) == [ForeignGroup("g")]
 
 
 def test_more_nodes_than_terraform_allows_are_refused() -> None:
     allowance = Allowance(Fleet({"c5.large": 3}), ALLOWANCE.group_flavors, {"c5.large": 2})
-    assert violations({"resource_changes": [group()]}, allowance) == ["g would get 3 nodes, and 2 are allowed"]
+    assert violations({"resource_changes": [group()]}, allowance) == [AboveMaximum("g", 3, 2)]
 
 
 def test_an_import_is_not_harmless() -> None:
@@ -104,4 +120,4 @@ def test_an_import_is_not_harmless() -> None:
 
 
 def test_a_plan_that_ended_in_an_error_is_refused() -> None:
-    assert violations({"errored": True}, ALLOWANCE) == ["the plan itself ended in an error"]
+    assert violations({"errored": True}, ALLOWANCE) == [PlanErrored()]

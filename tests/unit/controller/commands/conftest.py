@@ -1,4 +1,4 @@
-"""What the tests of commands share: a checkout to run them in."""
+"""What the tests of commands share: a checkout to run them in, and an environment that is up or down."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from controller.commands.context import Context
+from controller.domain import Observation
 from tests.unit.controller.harness import SETTINGS
 from tests.unit.controller.record.synthetic import PRICES
+from tests.unit.controller.review.conftest import checkout, github
+
+__all__ = ["checkout", "down", "github", "root", "up"]
 
 
 @pytest.fixture
@@ -19,3 +24,34 @@ def root(tmp_path: Path) -> Path:
     (environment / "centavo.yml").write_text(yaml.safe_dump(SETTINGS))
     (environment / "prices.yml").write_text(yaml.safe_dump(PRICES))
     return tmp_path
+
+
+class Environment:
+    """Terraform of an environment that is up, or is not."""
+
+    def __init__(self, is_up: bool) -> None:
+        self._is_up = is_up
+
+    def outputs(self) -> object | None:
+        return object() if self._is_up else None
+
+
+class Cluster:
+    """A cluster that looks as it was seen last."""
+
+    def __init__(self, observation: Observation) -> None:
+        self._observation = observation
+
+    def look(self) -> Observation:
+        return self._observation
+
+
+@pytest.fixture
+def down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Context, "terraform", lambda *_: Environment(is_up=False))
+
+
+@pytest.fixture
+def up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Context, "terraform", lambda *_: Environment(is_up=True))
+    monkeypatch.setattr(Context, "cluster", lambda _, journal: Cluster(journal.observations()[-1]))

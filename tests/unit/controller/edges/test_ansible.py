@@ -124,7 +124,7 @@ def test_a_real_playbook_that_fails_says_why_on_each_host_and_where_its_output_i
     with pytest.raises(AnsibleError, match="no space on i-1") as error:
         ansible.play("fail.yml", access(), [HEAD, WORKER], {}, limit=["i-1"])
     assert list(error.value.hosts) == ["i-1"]
-    log = Path(error.value.next_step.split()[-1])
+    log = Path(error.value.next_step.split()[-1].rstrip("."))
     assert "no space on i-1" in log.read_text()
 
 

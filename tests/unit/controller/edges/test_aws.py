@@ -120,4 +120,4 @@ def test_a_cloud_that_does_not_answer_is_an_error_that_says_what_to_do(monkeypat
         monkeypatch.setenv(name, value)
     with pytest.raises(AwsError, match="did not list the cluster's instances") as error:
         Aws(REGION).instances("c")
-    assert "endpoint up" in error.value.next_step
+    assert "that the endpoint is up" in error.value.next_step

@@ -10,6 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.domain import Instance, TrainingState
+from controller.domain.reasons import Reason
+from controller.domain.reasons.nodes import (
+    FactFromTheFuture,
+    FactMissing,
+    FactOfAnotherFlavor,
+    FactOfAnotherNode,
+    FactOld,
+    FactTorn,
+    ForeignSchema,
+    NodeUnreachable,
+)
 from controller.domain.times import parse_time
 from controller.observe.facts import FactError, LocalFacts, parse_fact, read_facts
 
@@ -79,27 +90,39 @@ def test_a_fresh_worker_has_no_times_yet_and_no_placeholder_either() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"schema": 2}, "foreign schema"),
-        ({"updated_at": "2026-11-21T05:59:00Z"}, "old: written 70 s ago"),
-        ({"updated_at": "2026-11-21T06:01:00Z"}, "from the future"),
-        ({"updated_at": "yesterday"}, "torn: updated_at"),
-        ({"updated_at": "2026-11-21T06:00:00"}, "torn: updated_at"),
-        ({"updated_at": None}, "torn: updated_at"),
-        ({"state": "sleeping"}, "foreign schema: state"),
-        ({"instance_id": ""}, "torn: instance_id"),
-        ({"compute_time_s": -1}, "torn: compute_time_s"),
-        ({"compute_time_s": 0}, "torn: compute_time_s"),
-        ({"compute_time_s": float("nan")}, "torn: compute_time_s"),
-        ({"compute_time_s": "0.3"}, "torn: compute_time_s"),
-        ({"step": None}, "torn: step"),
-        ({"step": 1.5}, "torn: step"),
-        ({"window": True}, "torn: window"),
-        ({"last_change": 7}, "torn: last_change"),
+        ({"schema": 2}, ForeignSchema("2 instead of 1")),
+        ({"updated_at": "2026-11-21T05:59:00Z"}, FactOld(70.0, 30)),
+        ({"updated_at": "2026-11-21T06:01:00Z"}, FactFromTheFuture(50.0)),
+        ({"state": "sleeping"}, ForeignSchema("state 'sleeping' is not known")),
     ],
 )
-def test_a_fact_that_can_not_be_trusted_says_why(changes: dict[str, Any], reason: str) -> None:
-    with pytest.raises(FactError, match=reason):
+def test_a_fact_that_can_not_be_trusted_says_why(changes: dict[str, Any], reason: Reason) -> None:
+    with pytest.raises(FactError) as error:
         parse(**changes)
+    assert error.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("updated_at", "yesterday"),
+        ("updated_at", "2026-11-21T06:00:00"),
+        ("updated_at", None),
+        ("instance_id", ""),
+        ("compute_time_s", -1),
+        ("compute_time_s", 0),
+        ("compute_time_s", float("nan")),
+        ("compute_time_s", "0.3"),
+        ("step", None),
+        ("step", 1.5),
+        ("window", True),
+        ("last_change", 7),
+    ],
+)
+def test_a_torn_field_is_named(field: str, value: object) -> None:
+    with pytest.raises(FactError, match=f"torn: {field} ") as error:
+        parse(**{field: value})
+    assert isinstance(error.value.reason, FactTorn)
 
 
 @pytest.mark.parametrize("state", ["finished", "failed"])
@@ -114,19 +137,22 @@ def test_a_loss_that_is_no_number_is_unknown_and_not_an_error() -> None:
 @pytest.mark.parametrize(
     ("local", "reason"),
     [
-        (LocalFacts({}, {"i-1": "unreachable: connection refused"}), "no answer: unreachable"),
-        (LocalFacts({}, {}), "missing"),
-        (LocalFacts({"i-1": {}}, {}), "missing"),
-        (LocalFacts({"i-1": {"iteration": "error loading facts"}}, {}), "torn"),
-        (LocalFacts({"i-1": {"iteration": {**GOOD, "instance_id": "i-2"}}}, {}), "foreign: the fact is of i-2"),
-        (LocalFacts({"i-1": {"iteration": {**GOOD, "flavor": "c5.large"}}}, {}), "foreign: the fact says c5.large"),
+        (LocalFacts({}, {"i-1": "unreachable: refused"}), NodeUnreachable("unreachable: refused")),
+        (LocalFacts({}, {}), FactMissing()),
+        (LocalFacts({"i-1": {}}, {}), FactMissing()),
+        (LocalFacts({"i-1": {"iteration": "error"}}, {}), FactTorn("the fact is not a JSON object")),
+        (LocalFacts({"i-1": {"iteration": {**GOOD, "instance_id": "i-2"}}}, {}), FactOfAnotherNode("i-2")),
+        (
+            LocalFacts({"i-1": {"iteration": {**GOOD, "flavor": "c5.large"}}}, {}),
+            FactOfAnotherFlavor("c5.large", "c5.xlarge"),
+        ),
     ],
 )
-def test_a_node_without_a_trustworthy_fact_is_unknown_with_the_reason(local: LocalFacts, reason: str) -> None:
+def test_a_node_without_a_trustworthy_fact_is_unknown_with_the_reason(local: LocalFacts, reason: Reason) -> None:
     facts, unknown = read_facts((NODE,), local, now=NOW, max_age_s=30)
     assert facts == ()
     assert [(node.instance_id, node.flavor) for node in unknown] == [("i-1", "c5.xlarge")]
-    assert reason in unknown[0].reason
+    assert unknown[0].reason == reason
 
 
 JSON = st.recursive(

@@ -23,7 +23,7 @@ from controller.domain import (
     Verdict,
 )
 from controller.domain.reasons import Said
-from controller.record.journal.journal import Journal, Stage
+from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import start_run
 from tests.support.prices import LIST_PRICES as PRICES
 

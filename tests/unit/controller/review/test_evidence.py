@@ -11,10 +11,10 @@ import pytest
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fact, Fleet, Limits, Observation, Price, TrainingState, Verdict
 from controller.domain.reasons import Said
-from controller.record.journal.journal import Journal, Stage
+from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import start_run
 from controller.review.evidence import read_evidence, with_fleet_estimates
-from controller.review.summary import Evidence
+from controller.review.plan_summary import Evidence
 
 SLOW, FAST = Fleet({"t2.medium": 2}), Fleet({"c5.large": 2})
 PRICES = {"t2.medium": Price("t2.medium", 0.05), "c5.large": Price("c5.large", 0.08)}

@@ -16,9 +16,9 @@ from markdown_it import MarkdownIt
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
 from controller.edges.terraform_plan import parse_plan, read_plan
-from controller.review.guard import Danger
+from controller.review.dangers import Danger
 from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render, sides
-from controller.review.summary import Evidence, Quantity, Summary, summarize
+from controller.review.plan_summary import Evidence, PlanSummary, Quantity, summarize
 from controller.words import numbers as words
 from tests.support.prices import LIST_PRICES
 
@@ -45,7 +45,7 @@ MEASURED = Evidence(
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def summary(name: str, evidence: Evidence = MEASURED, **options: Any) -> Summary:
+def summary(name: str, evidence: Evidence = MEASURED, **options: Any) -> PlanSummary:
     plan = read_plan((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
     return summarize("local", plan, PRICES, evidence, **options)
 
@@ -84,15 +84,15 @@ def test_nothing_to_do_is_said_plainly_and_first() -> None:
 
 def test_costs_and_times_lead_and_carry_their_difference() -> None:
     rows = cells(render(summary("move")))
-    assert rows[1] == ["Dollars per million tokens, head included", "0.0129 $", "0.00670 $", "−0.00620 $ (−48.1%)"]
+    assert rows[1] == ["Dollars per million tokens, head included", "$0.0129", "$0.00670", "−$0.00620 (−48.1%)"]
     assert rows[2] == ["Time to finish", "2 h 10 min", "1 h 16 min", "−54 min (−41.2%)"]
-    assert rows[3] == ["Dollars per hour, head included", "0.9302 $", "0.8218 $", "−0.1084 $ (−11.7%)"]
+    assert rows[3] == ["Dollars per hour, head included", "$0.9302", "$0.8218", "−$0.1084 (−11.7%)"]
 
 
 @given(*[st.floats(1e-6, 1e5)] * 2)
 def test_a_reader_who_subtracts_finds_the_same_difference(before: float, after: float) -> None:
     def number(text: str) -> float:
-        return float(text.partition(" (")[0].removesuffix(" $").replace("−", "-").replace(",", ""))
+        return float(text.partition(" (")[0].replace("$", "").replace("−", "-").replace(",", ""))
 
     shown = sides(Quantity(before, after), words.USD)
     difference = 0.0 if shown[2] == "none" else number(shown[2])
@@ -128,15 +128,15 @@ def test_a_flavor_shows_capacity_price_speed_interval_observations_and_source() 
     assert rows["c5.xlarge"] == [
         "c5.xlarge",
         "1 → 4",
-        "0.1700 $",
+        "$0.1700",
         "9,033 (8,800 to 9,270)",
         "214",
-        "0.00520 $",
+        "$0.00520",
         "file prices.yml",
     ]
     assert rows["c5.2xlarge"][1:] == [
         "1 → 0",
-        "0.3400 $",
+        "$0.3400",
         "not measured yet",
         "–",
         "not measured yet",
@@ -146,7 +146,7 @@ def test_a_flavor_shows_capacity_price_speed_interval_observations_and_source() 
 
 def test_a_flavor_without_a_price_makes_the_cost_unknown_and_is_named() -> None:
     rows = cells(render(summary("flavor")))
-    assert rows[3] == ["Dollars per hour, head included", "0.9302 $", "no price for c6i.xlarge", "unknown"]
+    assert rows[3] == ["Dollars per hour, head included", "$0.9302", "no price for c6i.xlarge", "unknown"]
 
 
 def test_a_destroyed_bucket_comes_first_and_is_marked_and_refused() -> None:

@@ -14,8 +14,9 @@ from controller.domain.reasons import Said
 from controller.edges.git import Git
 from controller.edges.github import GitHub, GitHubError, open_github
 from controller.review.approval import PullRequestApproval
+from controller.review.proposal_mark import read_mark
 from controller.review.proposal_text import proposal_of
-from controller.review.proposals import Outcome, Proposal, ProposalError, Proposals, read_mark
+from controller.review.proposals import Proposal, ProposalError, ProposalOutcome, Proposals
 from tests.support.github import REPOSITORY, FakeGitHub
 
 CAPACITY = "terraform/environments/local/capacity.auto.tfvars.json"
@@ -76,7 +77,7 @@ def test_a_proposal_is_one_commit_on_a_branch_and_one_pull_request(
 ) -> None:
     before = run(checkout, "status", "--porcelain", "--branch")
     proposed = proposals.propose(PROPOSAL)
-    assert (proposed.outcome, proposed.base) == (Outcome.OPENED, "main")
+    assert (proposed.outcome, proposed.base) == (ProposalOutcome.OPENED, "main")
     assert capacity_on(github, BRANCH) == {"c5.large": 6, "t2.medium": 0}
     assert github.git("diff", "--name-only", f"main..{BRANCH}") == CAPACITY
     assert github.git("rev-list", "--count", f"main..{BRANCH}") == "1"
@@ -90,7 +91,7 @@ def test_a_proposal_is_one_commit_on_a_branch_and_one_pull_request(
 def test_proposing_the_same_again_changes_nothing(proposals: Proposals, github: FakeGitHub) -> None:
     proposals.propose(PROPOSAL)
     head, asked = github.git("rev-parse", BRANCH), len(github.requests)
-    assert proposals.propose(PROPOSAL).outcome is Outcome.UNCHANGED
+    assert proposals.propose(PROPOSAL).outcome is ProposalOutcome.UNCHANGED
     assert github.git("rev-parse", BRANCH) == head
     assert all(request.startswith("GET") for request in github.requests[asked:])
 
@@ -98,7 +99,7 @@ def test_proposing_the_same_again_changes_nothing(proposals: Proposals, github: 
 def test_another_target_updates_the_same_pull_request_and_says_so(proposals: Proposals, github: FakeGitHub) -> None:
     proposals.propose(PROPOSAL)
     proposed = proposals.propose(replace(PROPOSAL, target=FAST, title="Move local to 4 x c5.xlarge"))
-    assert proposed.outcome is Outcome.UPDATED
+    assert proposed.outcome is ProposalOutcome.UPDATED
     assert [pull["title"] for pull in github.pulls] == ["Move local to 4 x c5.xlarge"]
     assert capacity_on(github, BRANCH) == {"c5.xlarge": 4, "t2.medium": 0}
     assert github.comments == [(1, "This now proposes 4 x c5.xlarge in place of 6 x c5.large.")]
@@ -107,7 +108,7 @@ def test_another_target_updates_the_same_pull_request_and_says_so(proposals: Pro
 def test_a_base_that_has_moved_on_is_the_new_parent(proposals: Proposals, github: FakeGitHub, checkout: Path) -> None:
     proposals.propose(PROPOSAL)
     commit_as_a_person(github, checkout, "main", "README.md", "more\n")
-    assert proposals.propose(PROPOSAL).outcome is Outcome.UPDATED
+    assert proposals.propose(PROPOSAL).outcome is ProposalOutcome.UPDATED
     assert github.git("rev-parse", f"{BRANCH}^") == github.git("rev-parse", "main")
 
 
@@ -118,17 +119,17 @@ def test_an_outdated_proposal_is_closed_with_the_reason(proposals: Proposals, gi
     assert github.comments == [(1, "Outdated, so Centavo closes this: the price of c5.large has doubled")]
     assert BRANCH not in github.git("branch", "--list")
     assert proposals.withdraw("again") is None
-    assert proposals.propose(PROPOSAL).outcome is Outcome.OPENED, "what Centavo closed itself may be proposed again"
+    assert proposals.propose(PROPOSAL).outcome is ProposalOutcome.OPENED, "Centavo may propose again what it closed"
 
 
 def test_what_a_person_closed_is_not_proposed_again_by_the_same_run(proposals: Proposals, github: FakeGitHub) -> None:
     proposals.propose(PROPOSAL)
     github.pulls[0]["state"] = "closed"
-    assert proposals.propose(PROPOSAL).outcome is Outcome.REJECTED
-    assert proposals.propose(replace(PROPOSAL, target=FAST)).outcome is Outcome.OPENED
+    assert proposals.propose(PROPOSAL).outcome is ProposalOutcome.REJECTED
+    assert proposals.propose(replace(PROPOSAL, target=FAST)).outcome is ProposalOutcome.OPENED
     github.pulls[1]["state"] = "closed"
     later = replace(PROPOSAL, run="20261122T060000Z", target=FAST)
-    assert proposals.propose(later).outcome is Outcome.OPENED
+    assert proposals.propose(later).outcome is ProposalOutcome.OPENED
 
 
 def test_a_persons_commit_on_the_branch_is_never_overwritten(
@@ -156,10 +157,10 @@ def test_of_two_runs_the_newer_one_has_the_proposal_and_the_older_one_stands_bac
     proposals: Proposals, github: FakeGitHub
 ) -> None:
     newer = replace(PROPOSAL, run="20261121T070000Z", target=FAST)
-    assert proposals.propose(PROPOSAL).outcome is Outcome.OPENED
-    assert proposals.propose(newer).outcome is Outcome.UPDATED
+    assert proposals.propose(PROPOSAL).outcome is ProposalOutcome.OPENED
+    assert proposals.propose(newer).outcome is ProposalOutcome.UPDATED
     head = github.git("rev-parse", BRANCH)
-    assert proposals.propose(PROPOSAL).outcome is Outcome.SUPERSEDED
+    assert proposals.propose(PROPOSAL).outcome is ProposalOutcome.SUPERSEDED
     assert github.git("rev-parse", BRANCH) == head and len(github.open) == 1
 
 
@@ -190,7 +191,7 @@ def test_a_pull_request_that_someone_else_opened_a_moment_ago_is_updated(
         return create(client, branch, base, title, body)
 
     monkeypatch.setattr(GitHub, "create", late)
-    assert proposals.propose(PROPOSAL).outcome is Outcome.UPDATED
+    assert proposals.propose(PROPOSAL).outcome is ProposalOutcome.UPDATED
     assert [pull["title"] for pull in github.open] == [PROPOSAL.title]
 
 
@@ -205,7 +206,7 @@ def test_a_merge_is_noticed_with_the_fleet_that_was_merged(proposals: Proposals,
 
 def test_without_github_the_branch_is_pushed_and_its_merge_is_seen_in_git(checkout: Path, github: FakeGitHub) -> None:
     alone = Proposals("local", checkout / CAPACITY, Git(checkout), None, base="main")
-    assert alone.propose(PROPOSAL).outcome is Outcome.PUSHED
+    assert alone.propose(PROPOSAL).outcome is ProposalOutcome.PUSHED
     assert capacity_on(github, BRANCH)["c5.large"] == 6
     assert alone.merged(PROPOSAL.run) is None
     github.git("update-ref", "refs/heads/main", BRANCH)
@@ -278,12 +279,12 @@ def test_the_body_leads_with_the_saving_and_holds_the_evidence() -> None:
     proposal = proposal_of("local", PROPOSAL.run, DECISION)
     body = proposal.body
     assert proposal.title == "Move local to 6 x c5.large"
-    assert "**Expected saving on the remaining work: 0.0500 $**" in body
-    assert "| **Dollars per million tokens, head included** | 0.00860 $ | 0.00790 $ | −0.000700 $ (−8.1%) |" in body
+    assert "**Expected saving on the remaining work: $0.0500**" in body
+    assert "| **Dollars per million tokens, head included** | $0.00860 | $0.00790 | −$0.000700 (−8.1%) |" in body
     assert "| **Time to finish** | 2 h 00 min | 1 h 00 min | −1 h 00 min (−50.0%) |" in body
     assert 'x-axis ["now", "proposed"]' in body and "bar [0.008600, 0.007900]" in body
-    assert "| `c5.large` | 0.0850 $ | 9,000 (8,800 to 9,200) | 214 | 0.00260 $ |  |" in body
-    assert "| `c5.xlarge` | 0.1700 $ | not measured yet | – | not measured yet |  |" in body
+    assert "| `c5.large` | $0.0850 | 9,000 (8,800 to 9,200) | 214 | $0.00260 |  |" in body
+    assert "| `c5.xlarge` | $0.1700 | not measured yet | – | not measured yet |  |" in body
     assert body == proposal_of("local", PROPOSAL.run, DECISION).body
 
 

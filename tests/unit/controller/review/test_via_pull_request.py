@@ -12,7 +12,7 @@ from controller.domain import Decision, Fleet
 from controller.edges.git import Git
 from controller.edges.github import open_github
 from controller.loop import Approval, Optimizer
-from controller.record.live.events import PlainReporter
+from controller.record.live.reporter import PlainReporter
 from controller.review.approval import PullRequestApproval
 from controller.review.proposals import Proposals
 from tests.support.github import FakeGitHub

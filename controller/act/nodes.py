@@ -1,0 +1,113 @@
+"""What the controller does on the nodes, by playbooks over SSH."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from controller.domain import Instance
+from controller.domain.errors import AnsibleError
+from controller.domain.reasons.moving import ConfiguringFailed
+from controller.edges.ansible import Outcome
+from controller.edges.files import write_whole
+from controller.edges.ssh import SshAccess
+from controller.observe.instances import Instances
+from controller.observe.reaching import Reaching
+
+Answering = Callable[[SshAccess, Iterable[Instance]], dict[str, "str | None"]]
+"""Tries all nodes at once. By instance id: None where it answered, else what SSH said."""
+
+
+class PlaybooksPort(Protocol):
+    """The part of `edges.ansible.Ansible` that is used here."""
+
+    def play(
+        self,
+        playbook: str,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Outcome: ...
+
+
+class Nodes:
+    """The nodes of one run. Every method raises AnsibleError when its playbook fails."""
+
+    def __init__(
+        self,
+        ansible: PlaybooksPort,
+        answering: Answering,
+        instances: Instances,
+        reaching: Reaching,
+        keep_members: Callable[[frozenset[str]], None],
+    ) -> None:
+        self._ansible, self._answering = ansible, answering
+        self._instances, self._reaching, self._keep_members = instances, reaching, keep_members
+
+    def silent(self, instances: Sequence[Instance]) -> Mapping[str, str]:
+        """Returns what SSH said of the instances that don't answer, by instance id."""
+        answers = self._answering(self._reaching.access(), instances)
+        return {node: said for node, said in answers.items() if said is not None}
+
+    def configure(self, instances: Sequence[Instance], timeout_s: float) -> None:
+        """Makes workers of these nodes, warm and ready to join."""
+        self._keep_training_config()
+        try:
+            self._play("site.yml", instances, limit=[i.instance_id for i in instances], timeout_s=timeout_s)
+        except AnsibleError as error:
+            reason = ConfiguringFailed(error.reason)
+            raise AnsibleError(error.what, error.next_step, error.hosts, reason=reason) from error
+
+    def configure_all(self) -> Outcome:
+        """Prepares the head and all running workers; changes nothing where all is so already."""
+        self._keep_training_config()
+        timeout_s = self._reaching.environment.settings.controller.timeouts.configure_s
+        return self._play("site.yml", self._instances.running(), timeout_s=timeout_s)
+
+    def set_hosts(self, instances: Sequence[Instance]) -> None:
+        """Writes the hosts file: these instances take part in the training.
+
+        The journal is told first, so that it never knows of fewer members than the hosts file has.
+        """
+        self._keep_members(frozenset(i.instance_id for i in instances))
+        self._play("hosts.yml", [], addresses=[i.private_ip for i in instances])
+
+    def start_training(self) -> None:
+        """Starts the launcher on the head, unless it runs already."""
+        self._play("start.yml", [])
+
+    def stop_training(self) -> None:
+        """Stops the launcher on the head."""
+        self._play("stop.yml", [])
+
+    def fetch_results(self) -> None:
+        """Brings the training's results from the head into the run's folder."""
+        destination = self._reaching.run_directory / "results"
+        destination.mkdir(exist_ok=True)
+        self._play("fetch.yml", [], destination=str(destination))
+
+    def _play(
+        self,
+        playbook: str,
+        instances: Sequence[Instance],
+        *,
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
+        **extra: Any,
+    ) -> Outcome:
+        return self._ansible.play(
+            playbook,
+            self._reaching.access(),
+            [self._instances.head(), *instances],
+            {"centavo": self._reaching.variables(), **extra},
+            limit=limit,
+            timeout_s=timeout_s,
+        )
+
+    def _keep_training_config(self) -> None:
+        """Copies training.yml, once in a run: nodes that join later get what the first ones got."""
+        copy, environment = self._reaching.training_config, self._reaching.environment
+        if not copy.is_file():
+            write_whole(copy, environment.path(environment.settings.training.config).read_bytes())

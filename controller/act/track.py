@@ -1,0 +1,48 @@
+"""What a move leaves behind at each of its steps: its row in the journal, and a line for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from controller.domain import Move, MovePhase
+from controller.domain.reasons import Reason
+from controller.edges.clock import Clock
+from controller.words.reasons import reason_in_words
+
+
+@dataclass(frozen=True)
+class Track:
+    """Keeps a move as it goes on, and tells people of it.
+
+    Attributes:
+        save: Writes the move's row in the journal.
+        tell: Tells people of a step.
+    """
+
+    clock: Clock
+    save: Callable[[Move], None]
+    tell: Callable[[Move, str], None]
+
+    def keep(self, move: Move) -> Move:
+        """Saves the move and returns it."""
+        self.save(move)
+        return move
+
+    def enter(self, move: Move, phase: MovePhase, note: str) -> Move:
+        """Returns the move in its next phase, saved and told of."""
+        move = self.keep(replace(move, phase=phase))
+        self.tell(move, note)
+        return move
+
+    def turn_back(self, move: Move, reason: Reason) -> Move:
+        """Returns the move as one that is being rolled back, saved and told of."""
+        move = self.keep(replace(move, outcome_reason=reason))
+        self.tell(move, f"rolling back: {reason_in_words(reason)}")
+        return move
+
+    def end(self, move: Move, phase: MovePhase, reason: Reason | None) -> Move:
+        """Returns the move as it ended, saved and told of."""
+        move = self.keep(replace(move, phase=phase, outcome_reason=reason, ended_at=self.clock.now()))
+        self.tell(move, reason_in_words(reason) if reason else f"the fleet is {move.target}")
+        return move

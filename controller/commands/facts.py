@@ -1,0 +1,32 @@
+"""`centavo facts`: what every node says of itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rich.console import Console
+
+from controller.commands.chosen_run import run_or_latest
+from controller.commands.command import Command
+from controller.commands.context import Context
+from controller.record.journal import codec
+from controller.record.report.facts_table import facts_table
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the form of the output."""
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def facts(context: Context, options: argparse.Namespace) -> int:
+    """Prints every node's iteration fact, or why it is unknown."""
+    observation = context.cluster(run_or_latest(context)).observer.look()
+    if options.json:
+        print(json.dumps(codec.plain(observation), indent=2))
+    else:
+        Console().print(facts_table(observation))
+    return 0
+
+
+COMMAND = Command("facts", "what every node says of itself", facts, add_options)

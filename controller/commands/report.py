@@ -1,0 +1,62 @@
+"""`centavo report`: what a run measured, moved and saved, as a page; or two runs side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+from controller.commands.chosen_run import run_or_latest
+from controller.commands.command import Command
+from controller.commands.context import Context
+from controller.commands.run_report import print_reports
+from controller.domain.errors import JournalError
+from controller.record.journal import Journal
+from controller.record.report.report import make_report
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the runs, and the form of the output."""
+    parser.add_argument("run", nargs="*", help="a run's folder under runs/ (default: the latest), or two to compare")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def report(context: Context, options: argparse.Namespace) -> int:
+    """Makes a run's report anew from its journal, or compares two runs."""
+    journals = [run_or_latest(context, name) for name in options.run or [None]]
+    if options.json:
+        reports = [make_report(journal, context.usd_per_hour, context.clock.now()) for journal in journals]
+        print(json.dumps(reports if len(reports) > 1 else reports[0], indent=2))
+    elif len(journals) == 1:
+        _open(print_reports(context, journals[0]))
+    elif len(journals) == 2:
+        _open(_compare(context, journals[0], journals[1]))
+    else:
+        raise JournalError(f"{len(journals)} runs can't be compared.", "Name one run, or two.")
+    return 0
+
+
+def _compare(context: Context, first: Journal, second: Journal) -> Path:
+    # matplotlib takes a second to import, which a report as JSON need not wait for
+    from controller.record.report.html.two_runs import write_comparison  # noqa: PLC0415
+
+    page = write_comparison(
+        [(journal, make_report(journal, context.usd_per_hour, context.clock.now())) for journal in (first, second)]
+    )
+    print(f"Comparison: {page}")
+    return page
+
+
+def _open(page: Path) -> None:
+    """Opens the page in the browser, if a person sits before a desktop."""
+    has_desktop = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) or sys.platform == "darwin"
+    if has_desktop and sys.stdout.isatty():
+        webbrowser.open(page.resolve().as_uri())
+
+
+COMMAND = Command(
+    "report", "what a run measured, moved and saved, as a page; or two runs side by side", report, add_options
+)

@@ -1,0 +1,87 @@
+"""`centavo status`: the fleet, the training and the costs at a glance."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from controller.commands.chosen_run import run_or_latest
+from controller.commands.command import Command
+from controller.commands.context import Context
+from controller.domain import Fleet, Observation
+from controller.domain.times import iso
+from controller.observe.progress import read_progress
+from controller.record.journal import Journal, Stage
+from controller.record.live.observation_line import describe
+from controller.words.numbers import UNKNOWN
+
+ONLY_IF_SET = ("deadline_at", "budget_usd")
+"""Fields that people are shown only if they have a value."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the form of the output."""
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def status(context: Context, options: argparse.Namespace) -> int:
+    """Prints the fleet, the training and the costs."""
+    journal = run_or_latest(context)
+    is_up = context.terraform().outputs() is not None
+    observation = context.cluster(journal).observer.look() if is_up and journal.stage() is not Stage.ENDED else None
+    document = _run(context, journal, is_up)
+    if observation is not None:
+        document |= _seen(context, journal, observation, document["spent_usd"])
+    if options.json:
+        print(json.dumps(document, indent=2))
+    else:
+        _print(document)
+    return 0
+
+
+def _run(context: Context, journal: Journal, is_up: bool) -> dict[str, Any]:
+    """Returns what the journal says of the run."""
+    info, now = journal.info(), context.clock.now()
+    return {
+        "environment": context.environment.name,
+        "is_up": is_up,
+        "run": info.run,
+        "policy": info.policy,
+        "stage": journal.stage().value,
+        "status": journal.status(),
+        "started_at": iso(info.started_at),
+        "deadline_at": None if info.promises.deadline_at is None else iso(info.promises.deadline_at),
+        "budget_usd": info.promises.budget_usd,
+        "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
+        "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],
+    }
+
+
+def _seen(context: Context, journal: Journal, observation: Observation, spent_usd: float) -> dict[str, Any]:
+    """Returns what a look at the nodes says."""
+    progress = read_progress(observation, journal.info().started_at)
+    return {
+        "fleet": dict(observation.fleet),
+        "usd_per_hour": observation.fleet.usd_per_hour(context.usd_per_hour),
+        "step": progress.step if progress else None,
+        "total_steps": progress.total_steps if progress else None,
+        "summary": describe(observation, progress, spent_usd),
+    }
+
+
+def _print(document: dict[str, Any]) -> None:
+    for name, value in document.items():
+        if value is not None or name not in ONLY_IF_SET:
+            print(f"{name.replace('_', ' '):>22}  {_in_words(value)}")
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(Fleet(value))
+    if isinstance(value, list):
+        return "; ".join(str(part) for part in value) or "none"
+    return UNKNOWN if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+COMMAND = Command("status", "the fleet, the training and the costs at a glance", status, add_options)

@@ -1,0 +1,177 @@
+"""The settings of one environment, as `centavo.yml` gives them: typed, checked and frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from controller.config.deciding import DecideOptions
+from controller.domain.errors import ConfigError
+from controller.domain.times import parse_time
+
+Count = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+PositiveCount = Annotated[int, Field(ge=1, le=100_000, strict=True)]
+Seconds = Annotated[float, Field(ge=0)]
+PositiveSeconds = Annotated[float, Field(gt=0)]
+Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
+PositiveUsd = Annotated[float, Field(gt=0)]
+
+
+class _Section(BaseModel):
+    """A part of the settings. Unknown keys are errors, and values don't change."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AwsSettings(_Section):
+    """Where the cloud is."""
+
+    region: str
+    environment: Mapping[str, str] = Field(default_factory=dict)
+    """Exported to boto3, Terraform and Ansible."""
+
+
+class SshSettings(_Section):
+    """How nodes are reached."""
+
+    user: str
+    port: Port = 22
+    identity_file: Path
+    jump_through_head: bool = False
+
+
+class FleetSettings(_Section):
+    """The fleet that a training starts on."""
+
+    initial: Mapping[str, Count]
+
+
+def _seconds_since_epoch(value: Any) -> Any:
+    """Returns a time as seconds since the epoch. YAML gives a time, or text where it stands in quotes.
+
+    Raises:
+        ValueError: The time has no zone.
+    """
+    if isinstance(value, datetime):
+        value = value.isoformat()
+    return parse_time(value) if isinstance(value, str) else value
+
+
+class LimitSettings(_Section):
+    """What a fleet may be. What is left out is not limited."""
+
+    min_nodes: PositiveCount = 1
+    max_nodes: PositiveCount | None = None
+    max_nodes_per_flavor: Mapping[str, Count] = Field(default_factory=dict)
+    max_vcpus_per_flavor: Mapping[str, Count] = Field(default_factory=dict)
+    max_usd_per_hour: PositiveUsd | None = None
+    budget_usd: PositiveUsd | None = None
+    deadline_at: Annotated[float | None, BeforeValidator(_seconds_since_epoch)] = None
+    """Seconds since the epoch. The file may give an ISO 8601 time with its zone."""
+    max_surge: Count | None = None
+    exclude: tuple[str, ...] = ()
+
+
+class PriceSource(str, Enum):
+    """Who says what an instance costs."""
+
+    FILE = "file"
+    """prices.yml."""
+    AWS = "aws"
+    """AWS's price list, and the spot price history for flavors that are bought on spot."""
+
+
+class PriceSettings(_Section):
+    """Where prices come from."""
+
+    source: PriceSource = PriceSource.FILE
+    refresh_s: PositiveSeconds = 3600
+    """How often AWS is asked."""
+    max_age_s: PositiveSeconds = 86400
+    """No move is decided on a price of AWS that is older than this."""
+    override: Path | None = None
+    """A file of negotiated prices, written as prices.yml is. They replace the prices of either source."""
+    interruptions_per_hour: Mapping[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    """Expected spot interruptions of one node in an hour, by flavor."""
+
+
+class Timeouts(_Section):
+    """How long each step of a move may take, in seconds."""
+
+    boot_s: PositiveSeconds = 600
+    configure_s: PositiveSeconds = 900
+    join_s: PositiveSeconds = 300
+    drain_s: PositiveSeconds = 180
+
+
+class ControllerSettings(_Section):
+    """The rhythm of the loop, and how careful the policy is."""
+
+    interval_s: PositiveSeconds = 60
+    poll_s: PositiveSeconds = 3
+    policy: str = "cheapest-fleet"
+    fact_max_age_s: PositiveSeconds = 60
+    minimum_window: PositiveCount = 20
+    cooldown_s: Seconds = 0
+    unavailable_s: Seconds = 900
+    timeouts: Timeouts = Field(default_factory=Timeouts)
+    decide: DecideOptions = Field(default_factory=DecideOptions)
+    """Further options of the policy, by name."""
+
+
+class NodeSettings(_Section):
+    """What Ansible is told of the nodes."""
+
+    network_interface: str | None = None
+    """Where the ranks listen. By default this is the interface of each node's default route."""
+    root: str
+    python: str
+    fact_path: str
+
+
+class TrainingSettings(_Section):
+    """The trainer's own configuration, and what the speeds that it reaches depend on."""
+
+    config: Path
+    """Handed to the trainer as it is."""
+    speeds_depend_on: tuple[Path, ...] = ()
+    """Files whose content decides how fast the flavors are: when one changes, speeds of earlier runs don't count."""
+
+
+class Settings(_Section):
+    """All settings of an environment."""
+
+    aws: AwsSettings
+    ssh: SshSettings
+    fleet: FleetSettings
+    limits: LimitSettings = Field(default_factory=LimitSettings)
+    prices: PriceSettings = Field(default_factory=PriceSettings)
+    controller: ControllerSettings = Field(default_factory=ControllerSettings)
+    nodes: NodeSettings
+    training: TrainingSettings
+
+
+def parse_settings(document: Any, file: Path) -> Settings:
+    """Returns the settings in the parsed content of `centavo.yml`. Raises ConfigError listing every wrong key."""
+    try:
+        return Settings.model_validate(document)
+    except ValidationError as error:
+        lines = [f"  {_key(item['loc'])}: {item['msg']}{_given(item)}" for item in error.errors()]
+        raise ConfigError(
+            f"{file} has settings that can't be used:\n" + "\n".join(lines),
+            "Correct them there. The keys are explained in that file and in README.md.",
+        ) from error
+
+
+def _key(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location) or "(the whole file)"
+
+
+def _given(item: Any) -> str:
+    given = item.get("input")
+    return f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""

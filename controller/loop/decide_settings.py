@@ -1,0 +1,88 @@
+"""How to decide in one environment: its settings, what Terraform has made, and the prices that count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from controller.cluster import LiveCluster
+from controller.config.environment import Environment
+from controller.config.settings import PriceSource
+from controller.decide import POLICIES, DecideSettings, DecisionInput, SwitchingAssumptions, decide
+from controller.domain import Decision, Flavor, Fleet, Market, Price
+from controller.domain.errors import ConfigError
+from controller.edges.terraform import FlavorOutput
+from controller.loop.deciding import Decider
+
+BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
+"""Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
+
+
+def make_decider(environment: Environment, cluster: LiveCluster, policy: str) -> Decider:
+    """Returns how to decide in this environment with this policy."""
+
+    def decider(given: DecisionInput) -> Decision:
+        declared = cluster.made.outputs.flavors
+        settings = decide_settings(environment, policy, declared, cluster.costs.head_usd_per_hour)
+        usable = {flavor: price for flavor, price in given.prices.items() if flavor in declared}
+        prices = ageless(usable, given.observations[-1].fleet)
+        return decide(replace(given, prices=prices, settings=settings))
+
+    return decider
+
+
+def ageless(prices: Mapping[str, Price], fleet: Fleet) -> dict[str, Price]:
+    """Returns the prices, without their age for the flavors that run.
+
+    An old price is a reason not to move to a flavor. It is no reason to leave one.
+    """
+    return {f: replace(price, fetched_at=None) if fleet.count(f) else price for f, price in prices.items()}
+
+
+def check_policy(policy: str) -> None:
+    """Raises ConfigError when there is no policy of this name."""
+    if policy not in POLICIES:
+        raise ConfigError(f"There is no policy {policy!r}.", f"Choose one of {', '.join(sorted(POLICIES))}.")
+
+
+def decide_settings(
+    environment: Environment,
+    policy: str,
+    declared: Mapping[str, FlavorOutput],
+    head_usd_per_hour: float,
+) -> DecideSettings:
+    """Returns the settings of deciding: what the controller knows by itself, and `controller.decide` of centavo.yml.
+
+    Args:
+        environment: The environment, with its settings.
+        policy: The name of the policy.
+        declared: By flavor what Terraform has made; empty before the first apply.
+        head_usd_per_hour: What the head costs.
+    """
+    controller, prices = environment.settings.controller, environment.settings.prices
+    options = controller.decide.given()
+    switching = SwitchingAssumptions(**options.pop("switching", {}))
+    flavors = {name: _flavor(name, output) for name, output in declared.items()}
+    return DecideSettings(
+        **{
+            "minimum_window": controller.minimum_window,
+            "cooldown_s": controller.cooldown_s,
+            **options,
+            "switching": switching,
+            "policy": policy,
+            "flavors": flavors,
+            "head_usd_per_hour": head_usd_per_hour,
+            "price_max_age_s": prices.max_age_s if prices.source is PriceSource.AWS else None,
+        }
+    )
+
+
+def _flavor(name: str, output: FlavorOutput) -> Flavor:
+    return Flavor(
+        name,
+        Market(output.market),
+        output.max_nodes,
+        output.vcpus,
+        output.memory_bytes,
+        burstable=name.startswith(BURSTABLE_FAMILIES),
+    )

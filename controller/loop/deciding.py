@@ -1,0 +1,49 @@
+"""Deciding, on what is seen now and on what the journal remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from controller.decide.given import DecisionInput
+from controller.decide.model.situation import KEPT_OBSERVATIONS
+from controller.domain import Decision, Fleet, History, Limits, Observation, Price
+from controller.observe.progress import read_progress
+from controller.record.journal import Journal
+
+Decider = Callable[[DecisionInput], Decision]
+"""Decides on what is given. It has the settings of deciding itself."""
+
+
+def decide_on(
+    observation: Observation,
+    journal: Journal,
+    prices: Mapping[str, Price],
+    limits: Limits,
+    decide: Decider,
+) -> Decision:
+    """Decides what to do now.
+
+    Args:
+        observation: The present one. The journal may have it already; the decision is given it once.
+        journal: What earlier passes of this run left behind.
+        prices: By flavor.
+        limits: Those of centavo.yml. The run's own deadline and budget take precedence.
+        decide: How to decide.
+    """
+    info = journal.info()
+    earlier = tuple(o for o in journal.recent(KEPT_OBSERVATIONS) if o.at < observation.at)
+    history = History(
+        moves=journal.moves(),
+        spent_usd=journal.spent_usd(),
+        unavailable={flavor: until for flavor, (until, _) in journal.unavailable(observation.at).items()},
+        known_tokens_per_s=_recalled(journal, observation.fleet),
+    )
+    progress = read_progress(observation, info.started_at)
+    given = DecisionInput((*earlier, observation), prices, info.promises.onto(limits), progress, history)
+    return decide(given)
+
+
+def _recalled(journal: Journal, fleet: Fleet) -> dict[str, float]:
+    """Returns the speeds from earlier runs of the flavors that do not run: those that run are measured soon."""
+    _, tokens_per_s = journal.recalled() or ("", {})
+    return {flavor: speed for flavor, speed in tokens_per_s.items() if not fleet.count(flavor)}

@@ -1,0 +1,68 @@
+"""What every stage of a run works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.act.waiting import MoveLimits
+from controller.cluster import LiveCluster
+from controller.config.environment import Environment
+from controller.config.settings import ControllerSettings
+from controller.domain import Move
+from controller.domain.errors import (
+    AnsibleError,
+    AwsError,
+    CapacityFileError,
+    ConfigError,
+    MoveStuckError,
+    NodesError,
+    TerraformError,
+)
+from controller.edges.clock import Clock
+from controller.record.journal import Journal
+from controller.record.live.reporter import Reporter
+
+PASSING_TROUBLES = (
+    MoveStuckError,
+    AwsError,
+    AnsibleError,
+    NodesError,
+    TerraformError,
+    CapacityFileError,
+    ConfigError,
+)
+"""The errors that end one attempt and not the run: the training goes on, and the next attempt may do better."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of the main job: its environment, its cluster, its journal, and who is told."""
+
+    environment: Environment
+    cluster: LiveCluster
+    journal: Journal
+    clock: Clock
+    reporter: Reporter
+
+    @property
+    def settings(self) -> ControllerSettings:
+        """The controller's settings."""
+        return self.environment.settings.controller
+
+    def note(self, message: str) -> None:
+        """Tells people something, and keeps it in the journal."""
+        now = self.clock.now()
+        self.journal.add_event(now, "note", message)
+        self.reporter.note(now, message)
+
+    def note_move(self, move: Move, message: str) -> None:
+        """Tells people of a move's step, and keeps it in the journal."""
+        now = self.clock.now()
+        self.journal.add_event(now, move.phase.value, message, move.move_id)
+        self.reporter.moved(now, move, message)
+
+
+def move_limits(settings: ControllerSettings) -> MoveLimits:
+    """Returns the time limits of moves."""
+    timeouts = settings.timeouts
+    return MoveLimits(timeouts.boot_s, timeouts.configure_s, timeouts.join_s, timeouts.drain_s, settings.poll_s)

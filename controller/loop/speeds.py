@@ -1,0 +1,37 @@
+"""Speeds that are handed from run to run: recalled when a training begins, kept when it ends."""
+
+from __future__ import annotations
+
+from controller.config.environment import Environment
+from controller.config.load import read_yaml
+from controller.loop.job import Job
+from controller.record import known_speeds as speeds
+from controller.record.journal import Journal
+
+
+def recall_speeds(job: Job) -> None:
+    """Keeps in the journal, once in a run, the speeds that earlier runs have measured in the same circumstances."""
+    if job.journal.recalled() is not None:
+        return
+    environment, known = job.environment, {}
+    training = environment.settings.training
+    name = speeds.circumstances(
+        read_yaml(environment.path(training.config)),
+        job.cluster.instances.head().image_id or "",
+        [environment.path(file).read_bytes() for file in training.speeds_depend_on],
+    )
+    try:
+        known = speeds.recall(environment.speeds_file, name, job.clock.now())
+    except speeds.SpeedsError as error:
+        job.note(f"no speeds of earlier runs are known: {error}; the file will be written anew")
+    job.journal.set_recalled(name, known)
+    if known:
+        told = ", ".join(f"{flavor} {tokens_per_s:,.0f}" for flavor, tokens_per_s in sorted(known.items()))
+        job.note(f"known from earlier runs, tokens/s: {told}")
+
+
+def keep_speeds(environment: Environment, journal: Journal) -> None:
+    """Keeps for later runs what a run that ends has measured."""
+    recalled, decision = journal.recalled(), journal.last_decision()
+    if recalled is not None and decision is not None:
+        speeds.keep(environment.speeds_file, recalled[0], decision.flavors, decision.at)

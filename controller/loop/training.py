@@ -1,0 +1,103 @@
+"""The second stage of a run: pass after pass, until the training has ended."""
+
+from __future__ import annotations
+
+from controller.domain import Decision, Fleet, Move, Observation
+from controller.domain.errors import CentavoError
+from controller.domain.reasons.moving import MergedByPeople
+from controller.loop.approval import Approval
+from controller.loop.deciding import Decider, decide_on
+from controller.loop.job import PASSING_TROUBLES, Job
+from controller.loop.mending import mend
+from controller.loop.moving import check_capacity_file, run_move
+from controller.loop.speeds import keep_speeds, recall_speeds
+from controller.loop.waits import Waits
+from controller.words.once import Once
+from controller.words.reasons import reason_in_words
+
+
+class Training:
+    """Accompanies a training that runs: observes, and moves it to the fleet that was decided for."""
+
+    def __init__(self, job: Job, waits: Waits, decider: Decider, approval: Approval) -> None:
+        self._job, self._waits, self._decide, self._approval = job, waits, decider, approval
+        self._note_once = Once(job.note)
+
+    def accompany(self) -> None:
+        """Makes one pass after the other until the training has ended, and keeps how it ended."""
+        job = self._job
+        check_capacity_file(job)
+        while not job.cluster.training_has_ended():
+            began = job.clock.now()
+            try:
+                self._pass()
+            except PASSING_TROUBLES as error:
+                job.note(f"this pass was given up: {_told(error)}")
+            if not job.cluster.training_has_ended():
+                job.clock.sleep(job.settings.interval_s - (job.clock.now() - began))
+        self._keep_end()
+
+    def _keep_end(self) -> None:
+        job, end = self._job, self._job.cluster.observer.end
+        assert end is not None
+        words = None if end.reason is None else reason_in_words(end.reason)
+        job.journal.end("finished" if end.finished else "failed", words, job.clock.now())
+        keep_speeds(job.environment, job.journal)
+        job.note("the training has finished" if end.finished else f"the training has failed: {words}")
+
+    def _pass(self) -> None:
+        """Observes, and then does one thing: goes on with a move, mends the membership, or decides."""
+        job = self._job
+        recall_speeds(job)
+        observation = job.cluster.observe()
+        if job.cluster.training_has_ended():
+            return
+        under_way = job.journal.move_under_way()
+        if under_way is not None:
+            run_move(job, self._waits, under_way)
+        elif not mend(job):
+            self._decide_and_move(observation)
+
+    def _decide_and_move(self, observation: Observation) -> None:
+        decision = self._waits.hold_back(self._decision(observation))
+        self._job.journal.add_decision(decision)
+        self._job.reporter.decided(decision)
+        target = self._approval(decision)
+        if target is None or self._has_to_wait(decision, target):
+            return
+        self._accept_merged_file(target)
+        self._job.cluster.capacity.refuse_if_changed()
+        run_move(self._job, self._waits, self._move(decision, target))
+
+    def _decision(self, observation: Observation) -> Decision:
+        job = self._job
+        prices, limits = job.cluster.costs.prices(), job.environment.limits()
+        return decide_on(observation, job.journal, prices, limits, self._decide)
+
+    def _has_to_wait(self, decision: Decision, target: Fleet) -> bool:
+        """Returns whether the move has to wait to a fleet that was merged; the decided one was held back before."""
+        reason = None if target == decision.target else self._waits.reason(decision.current, target)
+        if reason is not None:
+            self._note_once(reason_in_words(reason))
+        return reason is not None
+
+    def _accept_merged_file(self, target: Fleet) -> None:
+        """Accepts a capacity file that asks for the target already: people have pulled the merge into this checkout."""
+        if self._job.cluster.capacity.peek() == target:
+            self._job.cluster.capacity.read()
+
+    def _move(self, decision: Decision, target: Fleet) -> Move:
+        """Returns the move to a fleet, which is the one decided for or one that people have merged."""
+        is_own = target == decision.target
+        return Move(
+            self._job.journal.next_move_id(),
+            self._job.clock.now(),
+            decision.current,
+            target,
+            decision.reason if is_own else MergedByPeople(),
+            is_probe=is_own and decision.is_probe,
+        )
+
+
+def _told(error: CentavoError) -> str:
+    return f"{error.what} {error.next_step}".strip()

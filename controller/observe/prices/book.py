@@ -1,0 +1,103 @@
+"""The prices that hold now: from prices.yml or from AWS. Negotiated prices replace both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from controller.config.environment import Environment
+from controller.config.settings import PriceSource
+from controller.domain import Market, Price, on_demand_name
+from controller.domain.errors import CentavoError
+from controller.edges.terraform import Outputs
+from controller.observe.prices.answers import overridden
+from controller.observe.prices.asked import AskedPrices, PriceApi, PriceCache, Wanted
+from controller.observe.prices.listed import read_prices
+from controller.words.numbers import usd
+from controller.words.once import Once
+
+Load = Callable[[Wanted], dict[str, Price]]
+Tell = Callable[[str], None]
+NOTHING_WANTED = Wanted()
+
+
+class PriceBook:
+    """The latest prices by flavor. Where they can't be loaded anew, the earlier ones stay."""
+
+    def __init__(self, load: Load, tell: Tell = lambda message: None) -> None:
+        self._load, self._tell = load, tell
+        self._prices: dict[str, Price] = {}
+        self._usd_per_hour: dict[str, float] = {}
+
+    def of(self, wanted: Wanted = NOTHING_WANTED) -> Mapping[str, Price]:
+        """Returns all prices that are known, those wanted as fresh as can be had.
+
+        Raises:
+            ConfigError: A file of prices is wrong, and there are no earlier prices.
+        """
+        try:
+            prices = self._load(wanted)
+        except CentavoError as error:
+            if not self._prices:
+                raise
+            self._tell(f"the prices stay as they were: {error.what}")
+            return self._prices
+        self._tell_changes(prices)
+        self._prices = prices
+        self._usd_per_hour |= {flavor: price.usd_per_hour for flavor, price in prices.items()}
+        return prices
+
+    @property
+    def usd_per_hour(self) -> Mapping[str, float]:
+        """The latest prices as plain numbers, US dollars an hour. The mapping follows the book."""
+        if not self._prices:
+            self.of()
+        return self._usd_per_hour
+
+    def _tell_changes(self, prices: Mapping[str, Price]) -> None:
+        changes = [
+            f"{flavor} {usd(before)} -> {usd(price.usd_per_hour)}"
+            for flavor, price in prices.items()
+            if (before := self._usd_per_hour.get(flavor)) is not None and before != price.usd_per_hour
+        ]
+        if changes:
+            self._tell(f"hourly prices have changed: {', '.join(changes)}")
+
+
+def open_book(environment: Environment, api: PriceApi, now: Callable[[], float], tell: Tell) -> PriceBook:
+    """Returns the environment's prices. Nothing is read or asked for before it is wanted."""
+    settings, tell = environment.settings.prices, Once(tell)
+    cache = PriceCache(environment.state_directory / "prices.json")
+    asked = AskedPrices(api, cache, settings.refresh_s, settings.interruptions_per_hour, now, tell)
+
+    def load(wanted: Wanted) -> dict[str, Price]:
+        prices = asked.load(wanted) if settings.source is PriceSource.AWS else _listed(environment)
+        file = environment.negotiated_prices_file
+        return prices if file is None else _with_negotiated(prices, read_prices(file), now())
+
+    return PriceBook(load, tell)
+
+
+def _listed(environment: Environment) -> dict[str, Price]:
+    """Returns the prices in prices.yml."""
+    rates = environment.settings.prices.interruptions_per_hour
+    prices = read_prices(environment.prices_file)
+    return {flavor: replace(price, interruptions_per_hour=rates.get(flavor, 0.0)) for flavor, price in prices.items()}
+
+
+def _with_negotiated(prices: Mapping[str, Price], negotiated: Mapping[str, Price], at: float) -> dict[str, Price]:
+    """Returns the prices with the negotiated ones in their places, for a head of the same type too."""
+    usd_per_hour = {flavor: price.usd_per_hour for flavor, price in negotiated.items()}
+    heads = {on_demand_name(flavor): usd for flavor, usd in usd_per_hour.items()}
+    return overridden(prices, usd_per_hour | {name: usd for name, usd in heads.items() if name in prices}, at)
+
+
+def wanted_by(outputs: Outputs | None) -> Wanted:
+    """Returns which prices are needed of what Terraform has made."""
+    if outputs is None:
+        return NOTHING_WANTED
+    return Wanted(
+        markets={flavor: Market(made.market) for flavor, made in outputs.flavors.items()},
+        groups={flavor: made.autoscaling_group for flavor, made in outputs.flavors.items()},
+        heads=frozenset({outputs.head.instance_type}),
+    )

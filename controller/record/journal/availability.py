@@ -1,0 +1,18 @@
+"""The flavors that can't be had for now."""
+
+from __future__ import annotations
+
+from controller.record.journal.table import Table
+
+
+class AvailabilityTable(Table):
+    """The table `unavailable`."""
+
+    def set_unavailable(self, flavor: str, until: float, reason: str) -> None:
+        """Keeps that a flavor can't be had until a time, and why."""
+        self._database.execute("INSERT OR REPLACE INTO unavailable VALUES (?, ?, ?)", (flavor, until, reason))
+
+    def unavailable(self, now: float) -> dict[str, tuple[float, str]]:
+        """Returns the flavors that can't be had for now: until when, and why."""
+        rows = self._database.execute("SELECT * FROM unavailable WHERE until > ?", (now,))
+        return {row["flavor"]: (row["until"], row["reason"]) for row in rows}

@@ -1,0 +1,22 @@
+"""The events of a run: the steps of its moves, and notes for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.record.journal.table import Table
+
+
+class EventTable(Table):
+    """The table `events`."""
+
+    def add_event(self, at: float, kind: str, message: str, move_id: int | None = None) -> None:
+        """Keeps an event. `kind` is the phase of the move `move_id`, or `note`, or `proposal`."""
+        self._database.execute(
+            "INSERT INTO events (at, move_id, kind, message) VALUES (?, ?, ?, ?)", (at, move_id, kind, message)
+        )
+
+    def events(self, after: int = 0) -> list[dict[str, Any]]:
+        """Returns the events after a number, oldest first: id (their number), at, move_id, kind, message."""
+        rows = self._database.execute("SELECT * FROM events WHERE id > ? ORDER BY id", (after,))
+        return [dict(row) for row in rows]

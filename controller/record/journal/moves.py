@@ -1,0 +1,30 @@
+"""The moves of a run."""
+
+from __future__ import annotations
+
+from controller.domain import Move
+from controller.record.journal import codec
+from controller.record.journal.table import Table
+
+
+class MoveTable(Table):
+    """The table `moves`."""
+
+    def next_move_id(self) -> int:
+        """Returns the number of the next move."""
+        return int(self._database.execute("SELECT coalesce(max(move_id), 0) + 1 FROM moves").fetchone()[0])
+
+    def save_move(self, move: Move) -> None:
+        """Writes a move's row, the first time or again."""
+        row = codec.move_to_row(move)
+        self._database.execute(
+            f"INSERT OR REPLACE INTO moves ({', '.join(row)}) VALUES ({', '.join(':' + name for name in row)})", row
+        )
+
+    def moves(self) -> tuple[Move, ...]:
+        """Returns all moves, oldest first."""
+        return tuple(codec.move_from_row(row) for row in self._database.execute("SELECT * FROM moves ORDER BY move_id"))
+
+    def move_under_way(self) -> Move | None:
+        """Returns the move that is neither done nor undone, if there is one."""
+        return next((move for move in self.moves() if not move.phase.is_final), None)

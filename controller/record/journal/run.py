@@ -1,0 +1,97 @@
+"""What a run is: its environment and policy, its first fleet, its members, and what was asked of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from controller.config.constraints import NOTHING_PROMISED, Promises
+from controller.domain import Fleet
+from controller.record.journal import codec
+from controller.record.journal.table import RunValues
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What a run is, from its first moment on."""
+
+    run: str
+    environment: str
+    policy: str
+    started_at: float
+    initial: Fleet
+    promises: Promises = NOTHING_PROMISED
+    """Deadline and budget: what was asked of this run, else what centavo.yml said when the run was last taken up."""
+
+
+def run_values(info: RunInfo) -> dict[str, str]:
+    """Returns the values that a new run's table `run` begins with."""
+    return {
+        "run": info.run,
+        "environment": info.environment,
+        "policy": info.policy,
+        "started_at": repr(info.started_at),
+        "initial": codec.to_json(info.initial),
+    }
+
+
+class RunTable(RunValues):
+    """What the run is."""
+
+    def info(self) -> RunInfo:
+        """Returns what the run is."""
+        values = self._values()
+        return RunInfo(
+            values["run"],
+            values["environment"],
+            values["policy"],
+            float(values["started_at"]),
+            Fleet(json.loads(values["initial"])),
+            _promises(values, "asked").over(_promises(values, "configured")),
+        )
+
+    def promise(self, asked: Promises, configured: Promises) -> None:
+        """Keeps the deadline and the budget of the run.
+
+        Args:
+            asked: What a person asks of this run now. What was asked before and is not asked anew stays.
+            configured: What centavo.yml says. It holds where nothing was asked.
+        """
+        self._set("asked", codec.to_json(asked.over(_promises(self._values(), "asked"))))
+        self._set("configured", codec.to_json(configured))
+
+    def set_policy(self, policy: str) -> None:
+        """Keeps the policy that decides from now on."""
+        self._set("policy", policy)
+
+    def set_initial(self, fleet: Fleet) -> None:
+        """Keeps the fleet that the training starts on, once it is certain."""
+        self._set("initial", codec.to_json(fleet))
+
+    def members(self) -> frozenset[str]:
+        """Returns the instances in the hosts file, as last written."""
+        return frozenset(json.loads(self._values().get("members", "[]")))
+
+    def set_members(self, instance_ids: frozenset[str]) -> None:
+        """Keeps the instances in the hosts file."""
+        self._set("members", json.dumps(sorted(instance_ids)))
+
+    def recalled(self) -> tuple[str, dict[str, float]] | None:
+        """Returns the circumstances of this training, and the tokens per second by flavor that earlier runs measured.
+
+        Returns None until `set_recalled` was called.
+        """
+        text = self._values().get("recalled")
+        if text is None:
+            return None
+        circumstances, tokens_per_s = json.loads(text)
+        return circumstances, tokens_per_s
+
+    def set_recalled(self, circumstances: str, tokens_per_s: Mapping[str, float]) -> None:
+        """Keeps what is known from earlier runs in the same circumstances."""
+        self._set("recalled", codec.to_json([circumstances, tokens_per_s]))
+
+
+def _promises(values: Mapping[str, str], key: str) -> Promises:
+    return Promises(**json.loads(values.get(key, "{}")))

@@ -1,0 +1,95 @@
+"""A run as lines of a log, for people or as JSON. Each line names the run, and the move that is under way."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime, timezone
+from enum import Enum
+from typing import Any, TextIO
+
+from controller.domain import Decision, Move, Observation, Progress
+from controller.record.journal.reasons import described_reason
+from controller.record.live.observation_line import ObservationNews, describe
+from controller.words.times import clock
+from controller.words.verdicts import decision_in_words
+
+FILE_NAME = "centavo.log"
+
+
+class LogFormat(str, Enum):
+    """For whom the lines are."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogReporter:
+    """A reporter that writes a line for each thing as it happens.
+
+    JSON has every observation. The text has those that say something new.
+    """
+
+    def __init__(self, run: str, log_format: LogFormat = LogFormat.TEXT, stream: TextIO | None = None) -> None:
+        self._run, self._format, self._stream = run, log_format, stream
+        self._news = ObservationNews()
+        self._move: int | None = None
+
+    def note(self, at: float, message: str) -> None:
+        """Writes a note."""
+        self._write(at, "note", message)
+
+    def observed(self, observation: Observation, progress: Progress | None, spent_usd: float) -> None:
+        """Writes an observation."""
+        is_new = self._news.is_new(observation, progress)
+        if not is_new and self._format is LogFormat.TEXT:
+            return
+        fields = {
+            "fleet": observation.fleet.present,
+            "step": progress.step if progress else None,
+            "unknown": len(observation.unknown),
+            "spent_usd": round(spent_usd, 6),
+        }
+        self._write(observation.at, "observation", describe(observation, progress, spent_usd), fields)
+
+    def decided(self, decision: Decision) -> None:
+        """Writes a decision, with its reason as words, code and facts."""
+        fields = {
+            "verdict": decision.verdict.value,
+            "policy": decision.policy,
+            **described_reason(decision.reason),
+            "current": decision.current.present,
+            "target": decision.target.present,
+            "saving_usd": decision.saving_usd,
+            "switching_usd": decision.switching_usd,
+        }
+        self._write(decision.at, "decision", decision_in_words(decision), fields)
+
+    def moved(self, at: float, move: Move, note: str) -> None:
+        """Writes a step of a move, with the move's reason, and with why it ended."""
+        self._move = move.move_id
+        fields = {
+            "phase": move.phase.value,
+            "from": move.source.present,
+            "to": move.target.present,
+            **described_reason(move.reason),
+            **described_reason(move.outcome_reason, "outcome_reason", "outcome"),
+        }
+        self._write(at, "move", note, fields)
+        if move.phase.is_final:
+            self._move = None
+
+    def _write(self, at: float, event: str, message: str, fields: dict[str, Any] | None = None) -> None:
+        line = self._json if self._format is LogFormat.JSON else self._text
+        print(line(at, event, message, fields or {}), file=self._stream or sys.stdout, flush=True)
+
+    def _json(self, at: float, event: str, message: str, fields: dict[str, Any]) -> str:
+        moment = datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return json.dumps(
+            {"at": moment, "run": self._run, "move": self._move, "event": event, "message": message, **fields}
+        )
+
+    def _text(self, at: float, event: str, message: str, fields: dict[str, Any]) -> str:
+        move = f" move {self._move}" if self._move is not None else ""
+        phase = f" {fields['phase'].replace('_', ' ')}" if event == "move" else ""
+        return f"{clock(at)} run {self._run}{move}{phase}: " + message.replace("\n", " ")

@@ -1,0 +1,25 @@
+"""The dangers that a person has to acknowledge, by the words that `--acknowledge` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Danger(str, Enum):
+    """What has to be acknowledged."""
+
+    DESTROY_STORAGE = "destroy-storage"
+    OPEN_NETWORK = "open-network"
+    CHANGE_IAM = "change-iam"
+    END_TRAINING = "end-training"
+    EXCEED_HOURLY_LIMIT = "exceed-hourly-limit"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One dangerous thing that a plan does. `address` is empty if it is about the whole plan."""
+
+    danger: Danger
+    address: str
+    reason: str

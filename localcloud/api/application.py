@@ -1,0 +1,106 @@
+"""The WSGI application of the AWS API: it passes each request to moto or to a service of localcloud's own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from localcloud.api.control.control import PREFIX, Control
+from localcloud.api.control.requests import ControlError
+from localcloud.api.errors import ServiceError
+from localcloud.api.replays import Replays
+from localcloud.api.wsgi import (
+    Body,
+    Environ,
+    StartResponse,
+    WsgiApplication,
+    action_of,
+    json_answer,
+    read_body,
+    signed_service,
+)
+
+Service = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Returns the response to an action and its request, or raises `ServiceError`."""
+
+SHARED_STATE = ("ec2", "autoscaling")  # services whose models localcloud's own threads change too
+READING = ("Describe", "Get", "List")
+
+log = logging.getLogger("localcloud.api")
+
+
+class Application:
+    """The application.
+
+    Args:
+        moto: moto's application, which answers everything else.
+        control: answers the control API.
+        own_services: the services that moto lacks, by the name that requests are signed for.
+        lock: guards the models of EC2 and Auto Scaling.
+        tick: is called after each change of these models.
+    """
+
+    def __init__(
+        self,
+        moto: WsgiApplication,
+        control: Control,
+        own_services: Mapping[str, Service],
+        lock: threading.RLock,
+        tick: Callable[[], None],
+    ) -> None:
+        self.moto = moto
+        self.control = control
+        self.own_services = own_services
+        self.lock = lock
+        self.tick = tick
+        self.replays = Replays()
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Body:
+        """Answers a request."""
+        path = environ.get("PATH_INFO", "")
+        if path.startswith(PREFIX):
+            return self._control(environ, start_response, path)
+        service = signed_service(environ.get("HTTP_AUTHORIZATION", ""))
+        if service in self.own_services:
+            return self._own(environ, start_response, self.own_services[service])
+        if service in SHARED_STATE:
+            return self._shared(environ, start_response, service)
+        return self.moto(environ, start_response)
+
+    def _shared(self, environ: Environ, start_response: StartResponse, service: str) -> Body:
+        body = read_body(environ)
+        action = action_of(body, environ.get("QUERY_STRING", ""))
+        started = time.monotonic()
+        with self.lock:
+            if action.startswith(READING):
+                return self.moto(environ, start_response)
+            answer = self.replays.answer(self.moto, environ, start_response)
+            self.tick()
+        log.info("%s %s took %.0f ms", service, action, 1000 * (time.monotonic() - started))
+        return answer
+
+    def _own(self, environ: Environ, start_response: StartResponse, service: Service) -> Body:
+        """Answers in AWS's JSON protocol."""
+        action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
+        request = json.loads(read_body(environ) or b"{}")
+        try:
+            with self.lock:
+                answer, status = service(action, request), "200 OK"
+        except ServiceError as error:
+            answer, status = {"__type": error.code, "message": str(error)}, "400 Bad Request"
+        return json_answer(start_response, status, answer, "application/x-amz-json-1.1")
+
+    def _control(self, environ: Environ, start_response: StartResponse, path: str) -> Body:
+        body, method = read_body(environ), environ["REQUEST_METHOD"]
+        try:
+            with self.lock:
+                answer, status = self.control.answer(method, path, body), "200 OK"
+                if method == "POST":
+                    self.tick()
+        except ControlError as error:
+            answer, status = {"error": str(error)}, f"{error.status} Error"
+        return json_answer(start_response, status, answer)

@@ -1,0 +1,1 @@
+"""Auto Scaling groups that work towards their desired capacity over time."""

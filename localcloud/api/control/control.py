@@ -1,0 +1,125 @@
+"""The actions of the control API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from localcloud.api.autoscaling.scaling import Scaling
+from localcloud.api.control.requests import (
+    CAPACITY,
+    FAIL_BOOT,
+    INTERRUPT,
+    QUOTA,
+    SHUTDOWN,
+    SPOT_PRICE,
+    TERMINATE,
+    ControlError,
+    Limits,
+)
+from localcloud.api.control.status import status_of
+from localcloud.api.ec2.instances import INTERNAL_ERROR, Instances
+from localcloud.api.ec2.quotas import CODES
+from localcloud.api.ec2.states import PENDING, RUNNING
+from localcloud.api.ec2.tracked_instance import TrackedInstance
+from localcloud.api.prices.spot_prices import SpotPrices
+from localcloud.settings import Settings
+
+PREFIX = "/_localcloud/"
+
+
+class Control:
+    """Answers the control API. Every method is called with the API's lock held."""
+
+    def __init__(
+        self, settings: Settings, instances: Instances, scaling: Scaling, spot: SpotPrices, shutdown: Callable[[], None]
+    ) -> None:
+        self.settings = settings
+        self.instances = instances
+        self.scaling = scaling
+        self.spot = spot
+        self._shutdown = shutdown
+
+    def answer(self, method: str, path: str, body: bytes) -> dict[str, Any]:
+        """Returns the answer to a request as a JSON object.
+
+        Raises:
+            ControlError: the request is refused.
+        """
+        name = path.removeprefix(PREFIX).strip("/")
+        if method == "GET" and name == "status":
+            return status_of(self.settings, self.instances, self.scaling.backend)
+        actions = {
+            "capacity": self._set_capacity,
+            "quota": self._set_quota,
+            "fail-boot": self._set_fail_boot,
+            "interrupt": self._interrupt,
+            "terminate": self._terminate,
+            "spot-price": self._set_spot_price,
+            "shutdown": self._end,
+        }
+        if name not in (*actions, "status"):
+            raise ControlError(f"there is no action {name}; there are GET status, POST {', '.join(actions)}", 404)
+        if method != "POST" or name == "status":
+            raise ControlError(f"{name} does not take {method}; use {'GET' if name == 'status' else 'POST'}", 405)
+        return actions[name](body)
+
+    def _set_capacity(self, body: bytes) -> dict[str, Any]:
+        capacity = self.instances.faults.capacity
+        _take_over(capacity, CAPACITY.parse(body))
+        return {"capacity": capacity}
+
+    def _set_quota(self, body: bytes) -> dict[str, Any]:
+        wanted = QUOTA.parse(body)
+        unknown = set(wanted) - set(CODES)
+        if unknown:
+            raise ControlError(f"there is no quota {', '.join(sorted(unknown))}; there are {', '.join(CODES)}")
+        quotas = self.instances.faults.vcpu_quotas
+        _take_over(quotas, wanted)
+        return {"vcpu_quotas": quotas}
+
+    def _set_fail_boot(self, body: bytes) -> dict[str, Any]:
+        failures = self.instances.faults.boot_failures
+        for flavor, wanted in FAIL_BOOT.parse(body).items():
+            failures.pop(flavor, None)
+            if wanted:
+                failures[flavor] = "unreachable" if wanted is True else wanted
+        return {"fail_boot": failures}
+
+    def _interrupt(self, body: bytes) -> dict[str, Any]:
+        wanted = INTERRUPT.parse(body)
+        tracked = self._living(wanted.instance_id)
+        in_s = self.settings.spot_notice_s if wanted.in_s is None else wanted.in_s
+        notice = self.instances.interrupt(tracked, in_s)
+        return {"instance_id": tracked.id, "action": notice.action, "time": notice.time}
+
+    def _terminate(self, body: bytes) -> dict[str, Any]:
+        tracked = self._living(TERMINATE.parse(body).instance_id)
+        self.instances.terminate(tracked.instance, "The machine failed", INTERNAL_ERROR)
+        return {"instance_id": tracked.id, "state": tracked.state}
+
+    def _living(self, instance_id: str) -> TrackedInstance:
+        tracked = self.instances.get(instance_id)
+        if tracked is None or tracked.state not in (PENDING, RUNNING):
+            raise ControlError(f"no instance {instance_id!r} is pending or running; GET status lists instances", 404)
+        return tracked
+
+    def _set_spot_price(self, body: bytes) -> dict[str, Any]:
+        prices = SPOT_PRICE.parse(body)
+        for flavor, usd_per_hour in prices.items():
+            self.spot.set(flavor, usd_per_hour)
+        return {"spot_prices": prices}
+
+    def _end(self, body: bytes) -> dict[str, Any]:
+        SHUTDOWN.parse(body)
+        self._shutdown()
+        return {"shutdown": "under way"}
+
+
+def _take_over(limits: dict[str, int], wanted: Limits) -> None:
+    """Sets limits; None removes one."""
+    for name, limit in wanted.items():
+        if limit is None:
+            limits.pop(name, None)
+        else:
+            limits[name] = limit

@@ -1,0 +1,84 @@
+"""The hosts that shall run, made of the instances that run."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import ipaddress
+from typing import Any
+
+from moto.ec2.models import EC2Backend
+from moto.iam.models import iam_backends
+
+from localcloud.api.ec2.instances import Instances
+from localcloud.api.ec2.states import RUNNING
+from localcloud.api.ec2.tracked_instance import TrackedInstance
+from localcloud.link.spec import HostSpec
+from localcloud.settings import LOOPBACK, Settings
+
+
+def wanted_hosts(instances: Instances) -> list[HostSpec]:
+    """Returns the hosts that shall run now, and marks their instances as hosted.
+
+    An instance whose address is not on loopback has no host, because no process can listen on that address.
+    """
+    specs = []
+    for tracked in instances:
+        address = tracked.instance.private_ip
+        if tracked.state == RUNNING and address and ipaddress.IPv4Address(address) in LOOPBACK:
+            tracked.hosted = True
+            specs.append(host_spec(tracked, address, instances.ec2, instances.settings))
+    return specs
+
+
+def host_spec(tracked: TrackedInstance, address: str, ec2: EC2Backend, settings: Settings) -> HostSpec:
+    """Returns the host of an instance."""
+    instance: Any = tracked.instance
+    key = ec2.key_pairs.get(instance.key_name) if instance.key_name else None
+    return HostSpec(
+        instance_id=tracked.id,
+        flavor=tracked.flavor,
+        address=address,
+        availability_zone=str(instance._placement.zone),
+        region=settings.region,
+        account=str(ec2.account_id),
+        image_id=instance.image_id,
+        hostname=instance.private_dns_name,
+        public_address=instance.public_ip,
+        key_name=instance.key_name,
+        public_key=key.public_key if key else None,
+        user_data=decode_user_data(instance.user_data),
+        tags={tag["key"]: tag["value"] for tag in instance.get_tags()},
+        role=_role(instance, ec2.account_id),
+        tokens_required=instance.metadata_options.http_tokens == "required",
+        tags_in_metadata=instance.metadata_options.instance_metadata_tags == "enabled",
+        spot=tracked.is_spot,
+        spot_notice=tracked.notice,
+        speed=settings.speed_of(tracked.flavor),
+        unreachable=tracked.failure == "unreachable",
+        boot=tracked.boot,
+    )
+
+
+def decode_user_data(encoded: str | bytes | None) -> str | None:
+    """Returns user data as text. The API carries it in base64, and it may be compressed with gzip."""
+    if not encoded:
+        return None
+    try:
+        data = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return encoded if isinstance(encoded, str) else encoded.decode(errors="replace")
+    if data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
+    return data.decode(errors="replace")
+
+
+def _role(instance: Any, account: str) -> str | None:
+    if not instance.iam_instance_profile:
+        return None
+    arn = instance.iam_instance_profile["Arn"]
+    for profile in iam_backends[account]["aws"].instance_profiles.values():
+        if profile.arn == arn and profile.roles:
+            return str(profile.roles[0].name)
+    return None

@@ -1,0 +1,99 @@
+"""One AWS region, put together: moto's models, localcloud's parts in them, and the application in front."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from moto.autoscaling.models import autoscaling_backends
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.ec2.models import ec2_backends
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+from localcloud.api.application import Application
+from localcloud.api.autoscaling.requests import GroupRequests
+from localcloud.api.autoscaling.scaling import Scaling
+from localcloud.api.control.control import Control
+from localcloud.api.ec2.instances import Instances
+from localcloud.api.ec2.placement_groups import PlacementGroups
+from localcloud.api.ec2.wanted_hosts import wanted_hosts
+from localcloud.api.faults import Faults
+from localcloud.api.patches.addresses import patch_addresses
+from localcloud.api.patches.console import patch_console
+from localcloud.api.patches.corrections.all import correct_moto
+from localcloud.api.patches.groups import patch_groups
+from localcloud.api.patches.instances import patch_instances
+from localcloud.api.patches.placement_groups import patch_placement_groups
+from localcloud.api.patches.spot_prices import patch_spot_prices
+from localcloud.api.prices.price_file import read_prices
+from localcloud.api.prices.price_list import PriceList
+from localcloud.api.prices.spot_prices import SpotPrices
+from localcloud.api.service_quotas import ServiceQuotas
+from localcloud.link.report import HostReport
+from localcloud.link.spec import HostSpec
+from localcloud.settings import Settings
+
+ZONES = "abc"
+
+
+class Region:
+    """Everything that answers calls of the API. There is one in a process, because it changes moto's classes.
+
+    Args:
+        settings: the configuration.
+        state_dir: where hosts keep the files of their instances.
+        lock: guards the models.
+        tick: is called after each change of the models by a call.
+        shutdown: ends the daemon.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        state_dir: Path,
+        lock: threading.RLock,
+        tick: Callable[[], None],
+        shutdown: Callable[[], None],
+    ) -> None:
+        ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][settings.region]
+        groups = autoscaling_backends[DEFAULT_ACCOUNT_ID][settings.region]
+        faults = Faults.of(settings)
+        spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
+        self._instances = Instances(settings, ec2, faults)
+        self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
+        self._group_requests = GroupRequests(self._scaling)
+        self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir)
+        self.application = Application(
+            DomainDispatcherApplication(create_backend_app),
+            Control(settings, self._instances, self._scaling, spot, shutdown),
+            {
+                "pricing": PriceList(read_prices(settings.prices), settings.region).answer,
+                "servicequotas": ServiceQuotas(faults, settings.region, ec2.account_id).answer,
+            },
+            lock,
+            tick,
+        )
+
+    def tick(self) -> None:
+        """Lets instances, and then groups, follow what has happened."""
+        self._instances.tick()
+        self._scaling.tick()
+        self._group_requests.remove_deleted()
+
+    def heard(self, report: HostReport) -> None:
+        """Takes a report of the hosts' process."""
+        self._instances.heard(report)
+
+    def wanted_hosts(self) -> list[HostSpec]:
+        """Returns the hosts that shall run now."""
+        return wanted_hosts(self._instances)
+
+    def _patch_moto(self, placement_groups: PlacementGroups, spot: SpotPrices, state_dir: Path) -> None:
+        correct_moto()
+        patch_instances(self._instances)
+        patch_addresses()
+        patch_groups(self._group_requests, self._scaling.activities)
+        patch_placement_groups(placement_groups)
+        patch_spot_prices(spot)
+        patch_console(state_dir)

@@ -1,0 +1,1 @@
+"""The commands `up`, `status` and `down`: one module each."""

@@ -1,0 +1,35 @@
+"""The environment variables of a host's processes."""
+
+from __future__ import annotations
+
+import os
+
+from localcloud.link.configuration import HostsConfiguration
+from localcloud.link.spec import HostSpec
+from localcloud.support.processes import INSTANCE_MARKER, STATE_MARKER
+
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+
+
+def environment_of(spec: HostSpec, configuration: HostsConfiguration, user: str) -> dict[str, str]:
+    """Returns the environment in which a session of `user` starts. It holds nothing of the client's environment."""
+    settings = configuration.settings
+    variables = {
+        "HOME": str(configuration.instance_dir(spec.instance_id).home),
+        "PATH": os.environ.get("PATH", os.defpath),
+        "USER": user,
+        "LOGNAME": user,
+        "SHELL": "/bin/bash",
+        "LANG": os.environ.get("LANG", "C.UTF-8"),
+        "OMP_NUM_THREADS": "1",
+        "AWS_ENDPOINT_URL": settings.endpoint,
+        "AWS_REGION": settings.region,
+        "AWS_DEFAULT_REGION": settings.region,
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT": f"http://{spec.address}:{settings.metadata_port}",
+        **CREDENTIALS,
+        INSTANCE_MARKER: spec.instance_id,
+        STATE_MARKER: str(configuration.state_dir),
+    }
+    if spec.speed is not None:
+        variables["CENTAVO_EMULATED_SPEED"] = f"{spec.speed:g}"
+    return variables

@@ -1,0 +1,1 @@
+"""The instance metadata service (IMDS), for hosts of every kind."""

@@ -1,0 +1,38 @@
+"""The lines of JSON that the two processes exchange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from localcloud.link.configuration import HostsConfiguration
+from localcloud.link.report import HostReport
+from localcloud.link.spec import HostSpec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Message(Generic[T]):
+    """A kind of line. Reading a line checks it against the type of its value."""
+
+    adapter: TypeAdapter[T]
+
+    def to_line(self, value: T) -> str:
+        """Returns a value as a line, with its line end."""
+        return self.adapter.dump_json(value).decode() + "\n"
+
+    def from_line(self, line: str | bytes) -> T:
+        """Returns the value in a line.
+
+        Raises:
+            pydantic.ValidationError: the line holds something else.
+        """
+        return self.adapter.validate_json(line)
+
+
+CONFIGURATION = Message(TypeAdapter(HostsConfiguration))
+WANTED_HOSTS = Message(TypeAdapter(list[HostSpec]))
+REPORT = Message(TypeAdapter(HostReport))

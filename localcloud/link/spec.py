@@ -1,0 +1,44 @@
+"""A host that shall run, as the API describes it to the hosts' process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SpotNotice:
+    """A spot interruption as the metadata service announces it. `time` is ISO 8601, UTC."""
+
+    action: str
+    time: str
+
+
+@dataclass(frozen=True)
+class HostSpec:
+    """An instance as its operating system would see it.
+
+    `boot` counts the starts of the instance; a host is restarted when its number changes. `speed` is a share of one
+    core; None means unbraked. An `unreachable` host runs but never answers.
+    """
+
+    instance_id: str
+    flavor: str
+    address: str
+    availability_zone: str
+    region: str
+    account: str
+    image_id: str
+    hostname: str
+    public_address: str | None = None
+    key_name: str | None = None
+    public_key: str | None = None
+    user_data: str | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    role: str | None = None
+    tokens_required: bool = True
+    tags_in_metadata: bool = False
+    spot: bool = False
+    spot_notice: SpotNotice | None = None
+    speed: float | None = None
+    unreachable: bool = False
+    boot: int = 1

@@ -1,0 +1,48 @@
+"""The programs that only some tests need. A test asks for one with `@pytest.mark.needs_tool("chromium")`.
+
+Where the tool is missing, the test is skipped on a person's machine and fails where `CI=true`: there `.ci/run` installs
+what tests need, and a skipped test would hide that it did not. Only this module knows how to look for a tool.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The names that a program goes by, and how to get it."""
+
+    names: tuple[str, ...]
+    advice: str
+
+    @property
+    def command(self) -> str | None:
+        """The path of the program, None where it is missing."""
+        return next((path for name in self.names if (path := shutil.which(name))), None)
+
+
+TOOLS: Mapping[str, Tool] = {
+    "chromium": Tool(
+        ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"), "apt-get install chromium"
+    ),
+    "terraform": Tool(("terraform",), "https://developer.hashicorp.com/terraform/install"),
+    "g++": Tool(("g++",), "apt-get install g++"),
+}
+
+
+def require(name: str) -> str:
+    """Returns the path of a tool. Where it is missing, the test fails on CI and is skipped elsewhere."""
+    tool = TOOLS[name]
+    command = tool.command
+    if command is not None:
+        return command
+    reason = f"{name} is not installed: {tool.advice}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{reason}. On CI no test may lack its tool.", pytrace=False)
+    pytest.skip(reason)

@@ -1,0 +1,92 @@
+"""The prices of an environment: prices.yml or AWS, negotiated ones over them, followed while they change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
+from controller.domain import Market, Price, head_price
+from controller.domain.errors import ConfigError
+from controller.observe.prices.asked import Wanted
+from controller.observe.prices.book import PriceBook, open_book
+from tests.unit.controller.harness import SETTINGS
+from tests.unit.controller.observe.prices.test_asked import NOON, Aws
+
+LIST = "c5.large: 0.085\nt2.large: 0.0928\n"
+
+
+class Office:
+    """An environment's folder, and the book that is kept of its prices."""
+
+    def __init__(self, root: Path, **prices: Any) -> None:
+        settings = parse_settings({**SETTINGS, "prices": prices}, root / "centavo.yml")
+        self.environment = Environment("test", root, settings)
+        self.environment.directory.mkdir(parents=True)
+        self.environment.prices_file.write_text(LIST)
+        self.told: list[str] = []
+        self.aws = Aws()
+        self.book: PriceBook = open_book(self.environment, self.aws, lambda: NOON, self.told.append)
+
+
+def test_prices_yml_is_read_unless_aws_is_named(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    assert office.book.of()["c5.large"].source == "file prices.yml"
+    assert office.book.usd_per_hour == {"c5.large": 0.085, "t2.large": 0.0928}
+    assert office.aws.asked == []
+
+
+def test_a_change_of_prices_yml_is_taken_up_and_told(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    numbers = office.book.usd_per_hour
+    office.environment.prices_file.write_text("c5.large: 0.05\nt2.large: 0.0928\n")
+    assert office.book.of()["c5.large"].usd_per_hour == 0.05
+    assert numbers["c5.large"] == 0.05, "what was handed out follows"
+    assert office.told == ["hourly prices have changed: c5.large $0.0850 -> $0.0500"]
+
+
+def test_a_file_that_is_spoiled_while_the_training_runs_is_told_of_once_and_changes_nothing(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    before = office.book.of()
+    office.environment.prices_file.write_text("c5.large: free\n")
+    assert office.book.of() == office.book.of() == before
+    assert len(office.told) == 1 and "the prices stay as they were" in office.told[0]
+
+
+def test_a_file_that_is_wrong_from_the_start_is_an_error(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    office.environment.prices_file.write_text("c5.large: free\n")
+    with pytest.raises(ConfigError, match=r"price of c5\.large is 'free'"):
+        office.book.of()
+
+
+def test_negotiated_prices_take_the_place_of_either_sources(tmp_path: Path) -> None:
+    for source, where in (("file", "one"), ("aws", "two")):
+        office = Office(tmp_path / where, source=source, override="negotiated.yml")
+        (tmp_path / where / "negotiated.yml").write_text("c5.large: 0.06\n")
+        wanted = Wanted({"c5.large": Market.SPOT, "t2.large": Market.SPOT}, heads=frozenset({"c5.large"}))
+        prices = office.book.of(wanted)
+        assert (prices["c5.large"].usd_per_hour, prices["c5.large"].source) == (0.06, "override")
+        head = head_price(prices, "c5.large")
+        assert head is not None and head.usd_per_hour == 0.06
+        assert prices["t2.large"].usd_per_hour == (0.0928 if source == "file" else 0.035)
+
+
+def test_expected_interruptions_count_with_either_source(tmp_path: Path) -> None:
+    for source in ("file", "aws"):
+        office = Office(tmp_path / source, source=source, interruptions_per_hour={"t2.large": 0.2})
+        prices = office.book.of(Wanted({"t2.large": Market.SPOT}))
+        assert prices["t2.large"].interruptions_per_hour == 0.2
+
+
+@pytest.mark.parametrize("wrong", [{"source": "guess"}, {"refresh_s": 0}, {"interruptions_per_hour": {"a": -1}}])
+def test_settings_that_can_not_be_used_are_named(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"prices\."):
+        Office(tmp_path, **wrong)
+
+
+def test_a_book_hands_out_what_it_is_given() -> None:
+    assert PriceBook(lambda wanted: {"a": Price("a", 0.1)}).usd_per_hour == {"a": 0.1}

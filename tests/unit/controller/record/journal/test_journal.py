@@ -1,0 +1,220 @@
+"""The journal: what was kept comes back the same, and a foreign file is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.decide import DecisionInput
+from controller.decide.model.situation import assess
+from controller.domain import (
+    Decision,
+    Fact,
+    FlavorEstimate,
+    Fleet,
+    FleetEstimate,
+    Limits,
+    MembershipChange,
+    Move,
+    MovePhase,
+    Observation,
+    TrainingState,
+    UnknownNode,
+    Verdict,
+)
+from controller.domain.errors import JournalError
+from controller.domain.reasons import Said
+from controller.record.journal import Journal, Stage
+from controller.record.journal.runs import latest_run, start_run, unfinished_run
+
+NOW = 1_800_000_000.0
+FLEET = Fleet({"c5.large": 2, "t2.medium": 0})
+FACT = Fact(
+    "i-1",
+    "c5.large",
+    0,
+    2,
+    TrainingState.TRAINING,
+    10,
+    0.5,
+    0.4,
+    8.0,
+    100.0,
+    10,
+    NOW,
+    1 << 20,
+    None,
+    100,
+    2000,
+    2.5,
+    0.5,
+    0.2,
+    MembershipChange(NOW - 5, 1, 2, 1.5, 0),
+)
+OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", "missing"),))
+MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return start_run(tmp_path, environment="test", policy="p", initial=FLEET, now=NOW)
+
+
+def again(journal: Journal) -> Journal:
+    """The journal as the next process opens it."""
+    journal.close()
+    return Journal(journal.directory)
+
+
+def test_an_observation_comes_back_whole(journal: Journal) -> None:
+    journal.add_observation(OBSERVATION, 0.1)
+    assert again(journal).observations() == (OBSERVATION,)
+
+
+def test_only_the_observations_since_a_time_come_back_when_asked(journal: Journal) -> None:
+    for second in range(5):
+        journal.add_observation(replace(OBSERVATION, at=NOW + second), 0.1)
+    assert [o.at - NOW for o in journal.observations(since=NOW + 1)] == [1, 2, 3, 4]
+
+
+def test_of_each_fleet_the_last_observations_come_back_and_each_is_read_once(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = Fleet({"c5.large": 1}), Fleet({"c5.large": 2})
+    for second, fleet in enumerate([small, small, small, large, small, large]):
+        journal.add_observation(replace(OBSERVATION, at=NOW + second, fleet=fleet), 0.1)
+    assert [o.at - NOW for o in journal.recent(2)] == [2, 3, 4, 5]
+    monkeypatch.setattr(Journal, "_observation", lambda self, number: pytest.fail("read again"))
+    assert [o.at - NOW for o in journal.recent(2)] == [2, 3, 4, 5]
+
+
+@settings(deadline=None, max_examples=30)  # each example is a file
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60), st.integers(1, 4))
+def test_deciding_on_the_recent_observations_sees_all_that_it_would_of_all(
+    tmp_path_factory: pytest.TempPathFactory, fleets: list[tuple[int, int]], kept: int
+) -> None:
+    journal = start_run(tmp_path_factory.mktemp("run"), environment="test", policy="p", initial=FLEET, now=NOW)
+    for second, (large, medium) in enumerate(fleets):
+        fleet = Fleet({"c5.large": large, "t2.medium": medium})
+        journal.add_observation(Observation(NOW + second, fleet), 0.1)
+    whole, recent = journal.observations(), journal.recent(kept)
+    journal.close()
+    assert set(seen_of(recent, kept)) == set(seen_of(whole, kept))
+
+
+def seen_of(observations: tuple[Observation, ...], kept: int) -> tuple[Observation, ...]:
+    """What deciding keeps of observations, when it keeps so many of each flavor and fleet size."""
+    if not observations:
+        return ()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("controller.decide.model.situation.KEPT_OBSERVATIONS", kept)
+        return assess(DecisionInput(observations, {}, Limits())).observations
+
+
+def test_a_decision_comes_back_whole(journal: Journal) -> None:
+    decision = Decision(
+        NOW,
+        "p",
+        Verdict.MOVE,
+        FLEET,
+        Fleet({"t2.medium": 2}),
+        Said("cheaper"),
+        (FlavorEstimate("c5.large", 0.1, 100.0, 90.0, 110.0, 0.4, 0.3, 50),),
+        (FleetEstimate(FLEET, 0.5, 200.0, 0.2, 0.3, 60.0, 0.1),),
+        0.2,
+        0.1,
+    )
+    journal.add_decision(decision)
+    assert again(journal).last_decision() == decision
+
+
+@pytest.mark.parametrize("phase", list(MovePhase))
+def test_a_move_comes_back_whole_in_every_phase(journal: Journal, phase: MovePhase) -> None:
+    move = replace(
+        MOVE,
+        phase=phase,
+        grown=("i-3",),
+        drain=("i-1", "i-2"),
+        outcome_reason=Said("why"),
+        ended_at=NOW + 9,
+        pause_s=1.5,
+        steps_lost=0,
+    )
+    journal.save_move(MOVE)
+    journal.save_move(move)
+    reopened = again(journal)
+    assert reopened.moves() == (move,)
+    assert reopened.move_under_way() == (None if phase.is_final else move)
+
+
+def test_money_is_integrated_over_time_and_not_over_observations(journal: Journal) -> None:
+    for second, usd_per_hour in ((0, 1.0), (1800, 2.0), (1801, 2.0), (3600, 0.5)):
+        journal.add_observation(replace(OBSERVATION, at=NOW + second), usd_per_hour)
+    assert journal.spent_usd() == pytest.approx(0.5 + 1.0)
+    assert journal.spent_usd(until=NOW + 7200) == pytest.approx(2.0)
+
+
+def test_nothing_is_spent_before_anything_was_seen(journal: Journal) -> None:
+    assert journal.spent_usd(until=NOW + 3600) == 0.0
+
+
+def test_an_unavailable_flavor_is_forgotten_in_time(journal: Journal) -> None:
+    journal.set_unavailable("c5.large", NOW + 10, "no capacity")
+    assert journal.unavailable(NOW) == {"c5.large": (NOW + 10, "no capacity")}
+    assert journal.unavailable(NOW + 10) == {}
+
+
+def test_the_unfinished_run_of_an_environment_is_found_again_and_an_ended_one_is_not(tmp_path: Path) -> None:
+    own = start_run(tmp_path, environment="test", policy="p", initial=FLEET, now=NOW)
+    start_run(tmp_path, environment="other", policy="p", initial=FLEET, now=NOW + 1)
+    found = unfinished_run(tmp_path, "test")
+    assert found is not None
+    assert found.info() == own.info()
+    found.set_stage(Stage.ENDED)
+    assert unfinished_run(tmp_path, "test") is None
+    latest = latest_run(tmp_path)
+    assert latest is not None
+    assert latest.info().environment == "other"
+
+
+def test_two_runs_in_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:
+    runs = [start_run(tmp_path, environment="test", policy="p", initial=FLEET, now=NOW) for _ in range(3)]
+    assert [run.info().run for run in runs] == ["20270115T080000Z", "20270115T080000Z-2", "20270115T080000Z-3"]
+    assert (tmp_path / "latest").resolve() == runs[-1].directory
+
+
+def test_a_file_that_is_no_journal_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "journal.sqlite").write_bytes(b"this is no database, but it is long enough to look like one" * 20)
+    with pytest.raises(JournalError, match="can't be read") as error:
+        Journal(tmp_path)
+    assert "Move that run's folder away" in error.value.next_step
+
+
+def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "journal.sqlite") as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(JournalError, match="has schema 99"):
+        Journal(tmp_path)
+
+
+def test_a_process_killed_while_a_run_begins_leaves_no_torn_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = partial(start_run, tmp_path, environment="test", policy="p", initial=Fleet({"c5.large": 1}), now=NOW)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("controller.record.journal.schema.os.replace", killed)
+        begin()
+    assert unfinished_run(tmp_path, "test") is None
+    assert latest_run(tmp_path) is None
+    assert begin().info().initial == Fleet({"c5.large": 1})
+    assert unfinished_run(tmp_path, "test") is not None

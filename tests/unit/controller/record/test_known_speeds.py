@@ -1,0 +1,133 @@
+"""What was measured is known to later runs of the same model, batch and image, and to no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.decide import DecisionInput
+from controller.domain import Decision, FlavorEstimate, History
+from controller.record.journal import Journal
+from controller.record.known_speeds import MAX_AGE_S, SpeedsError, circumstances, keep, recall
+from tests.unit.controller.harness import Controller, new_world
+from tests.unit.controller.world import World
+
+NOW = 1_800_000_000.0
+TRAINING = {"model": {"preset": "tiny"}, "batch": {"tokens": 600}, "vocabulary": {"size": 600}, "stop": {"steps": 9}}
+NAME = circumstances(TRAINING, "ami-1")
+
+
+def estimate(flavor: str, tokens_per_s: float | None, observations: int = 100) -> FlavorEstimate:
+    return FlavorEstimate(flavor, 0.1, tokens_per_s, observations=observations)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / ".centavo" / "speeds.json"
+
+
+def test_only_what_was_measured_is_kept(file: Path) -> None:
+    guessed, unknown = estimate("c5.xlarge", 1500.0, observations=0), estimate("t2.large", None)
+    keep(file, NAME, [estimate("c5.large", 900.0), guessed, unknown], NOW)
+    assert recall(file, NAME, NOW + 60) == {"c5.large": 900.0}
+    (entry,) = json.loads(file.read_text())
+    assert (entry["observations"], entry["measured_at"]) == (100, NOW)
+
+
+@pytest.mark.parametrize(
+    ("training", "image"),
+    [
+        ({**TRAINING, "model": {"preset": "base"}}, "ami-1"),
+        ({**TRAINING, "batch": {"tokens": 700}}, "ami-1"),
+        ({**TRAINING, "vocabulary": {"size": 700}}, "ami-1"),
+        (TRAINING, "ami-2"),
+    ],
+)
+def test_another_model_batch_or_image_knows_nothing_of_it(file: Path, training: Any, image: str) -> None:
+    keep(file, NAME, [estimate("c5.large", 900.0)], NOW)
+    assert recall(file, circumstances(training, image), NOW) == {}
+
+
+def test_a_longer_training_of_the_same_model_knows_it(file: Path) -> None:
+    keep(file, NAME, [estimate("c5.large", 900.0)], NOW)
+    assert recall(file, circumstances({**TRAINING, "stop": {"steps": 10**6}}, "ami-1"), NOW) == {"c5.large": 900.0}
+
+
+def test_the_latest_measurement_counts_and_others_stay(file: Path) -> None:
+    other = circumstances(TRAINING, "ami-2")
+    keep(file, NAME, [estimate("c5.large", 900.0), estimate("t2.large", 300.0)], NOW)
+    keep(file, other, [estimate("c5.large", 950.0)], NOW)
+    keep(file, NAME, [estimate("c5.large", 880.0)], NOW + 60)
+    assert recall(file, NAME, NOW + 60) == {"c5.large": 880.0, "t2.large": 300.0}
+    assert recall(file, other, NOW + 60) == {"c5.large": 950.0}
+
+
+def test_what_is_older_than_thirty_days_is_forgotten(file: Path) -> None:
+    keep(file, NAME, [estimate("c5.large", 900.0)], NOW)
+    assert recall(file, NAME, NOW + MAX_AGE_S + 1) == {}
+    keep(file, NAME, [estimate("t2.large", 300.0)], NOW + MAX_AGE_S + 1)
+    assert [entry["flavor"] for entry in json.loads(file.read_text())] == ["t2.large"]
+
+
+@pytest.mark.parametrize("torn", ["[{", '[{"flavor": "c5.large"}]', "[1]", '"x"'])
+def test_a_file_that_is_torn_is_an_error_to_read_and_replaced_by_the_next_run(file: Path, torn: str) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text(torn)
+    with pytest.raises(SpeedsError, match=r"speeds\.json"):
+        recall(file, NAME, NOW)
+    keep(file, NAME, [estimate("c5.large", 900.0)], NOW)
+    assert recall(file, NAME, NOW) == {"c5.large": 900.0}
+
+
+def histories_of(one: Controller) -> list[History]:
+    """Runs to the end; what each decision could look back on."""
+    seen: list[History] = []
+    first = one.decide
+
+    def decide(given: DecisionInput) -> Decision:
+        seen.append(given.history)
+        return first(given)
+
+    one.decide = decide
+    one.optimizer.run()
+    one.journal.close()
+    return seen
+
+
+def second_run(tmp_path: Path, world: World) -> tuple[list[History], list[str]]:
+    """What the second run of the same checkout knows, and what it says."""
+    one = Controller(world, tmp_path)
+    histories = histories_of(one)
+    return histories, [event["message"] for event in Journal(one.journal.directory).events()]
+
+
+def test_a_second_run_knows_the_flavors_that_it_does_not_run(controller: Callable[..., Any], tmp_path: Path) -> None:
+    first = histories_of(controller())
+    assert all(history.known_tokens_per_s == {} for history in first)
+    histories, said = second_run(tmp_path, new_world(now=NOW + 86400))
+    assert histories[0].known_tokens_per_s == {}, "all three run, and are measured"
+    last = histories[-1].known_tokens_per_s
+    assert last.keys() == {"t2.medium", "c5.xlarge"}
+    assert last["t2.medium"] == pytest.approx(300 / 0.9, rel=0.01)
+    assert any(message.startswith("known from earlier runs, tokens/s: c5.large 1,000, c5.xlarge") for message in said)
+
+
+def test_a_second_run_on_another_image_knows_nothing(controller: Callable[..., Any], tmp_path: Path) -> None:
+    histories_of(controller())
+    histories, said = second_run(tmp_path, new_world(now=NOW + 86400, image_id="ami-2"))
+    assert all(history.known_tokens_per_s == {} for history in histories)
+    assert not any("known from earlier runs" in message for message in said)
+
+
+def test_a_torn_file_is_said_and_mended(controller: Callable[..., Any], tmp_path: Path) -> None:
+    one: Controller = controller()
+    file = one.environment.speeds_file
+    file.parent.mkdir(parents=True)
+    file.write_text("[{")
+    one.optimizer.run()
+    assert any("no speeds of earlier runs are known" in event["message"] for event in one.journal.events())
+    assert {entry["flavor"] for entry in json.loads(file.read_text())} == {"t2.medium", "c5.large", "c5.xlarge"}

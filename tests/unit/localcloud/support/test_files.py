@@ -1,0 +1,15 @@
+"""Files that are replaced as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from localcloud.support.files import write_atomically
+
+
+def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "daemon.json"
+    write_atomically(path, "old")
+    write_atomically(path, "new")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]

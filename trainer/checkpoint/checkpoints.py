@@ -1,0 +1,128 @@
+"""The checkpoints of a training in its storage.
+
+A checkpoint is written by a thread of its own, from a copy, so that the training stops only for the copy.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+
+from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
+from trainer.checkpoint.origin import Origin
+from trainer.checkpoint.storage import Storage
+
+log = logging.getLogger(__name__)
+
+PREFIX = "checkpoints/step-"
+STOPPED = "-stopped"
+
+
+def name_of(step: int, stopped: bool = False) -> str:
+    """Returns the name of the checkpoint of `step` in a storage. Names sort as their steps do."""
+    return f"{PREFIX}{step:09d}{STOPPED if stopped else ''}"
+
+
+class Checkpoints:
+    """The last `keep` checkpoints of one training, and one more where the training was stopped after them."""
+
+    def __init__(self, storage: Storage, origin: Origin, keep: int) -> None:
+        self._storage, self._origin, self._keep = storage, origin, keep
+        self._pending: queue.Queue[Checkpoint | None] = queue.Queue(maxsize=1)
+        self._thread: threading.Thread | None = None
+
+    def save_in_background(self, checkpoint: Checkpoint) -> bool:
+        """Hands a checkpoint to the thread that writes. Returns False, and drops it, while two are waiting."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, name="checkpoints", daemon=True)
+            self._thread.start()
+        try:
+            self._pending.put_nowait(checkpoint)
+        except queue.Full:
+            log.warning(
+                "the storage is slower than the checkpoints: that of step %d is left out",
+                checkpoint.step,
+            )
+            return False
+        return True
+
+    def finish(self) -> None:
+        """Waits until all checkpoints that were handed over are written."""
+        if self._thread is not None:
+            self._pending.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def save(self, checkpoint: Checkpoint) -> str:
+        """Writes a checkpoint now, and removes those beyond the last `keep`.
+
+        Returns:
+            The name of the checkpoint.
+
+        Raises:
+            StorageError: The storage does not take it.
+        """
+        name = name_of(checkpoint.step, checkpoint.stopped)
+        self._storage.put(name, encode(checkpoint, self._origin))
+        names = self._storage.names(PREFIX)
+        regular = [one for one in names if not one.endswith(STOPPED)]
+        kept = {*regular[-self._keep :], names[-1], *([name] if checkpoint.stopped else [])}
+        for old in sorted({*names} - kept):
+            self._storage.delete(old)
+        return name
+
+    def discard_from(self, step: int) -> None:
+        """Removes the checkpoints of `step` and of later steps."""
+        for name in self._storage.names(PREFIX):
+            if name >= name_of(step):
+                log.warning(
+                    "checkpoint %s/%s is removed: the training continues from an earlier step",
+                    self._storage.location,
+                    name,
+                )
+                self._storage.delete(name)
+
+    @property
+    def are_there(self) -> bool:
+        """Whether the storage has any checkpoint, usable or not."""
+        return bool(self._storage.names(PREFIX))
+
+    def latest(self) -> Checkpoint | None:
+        """Returns the newest usable checkpoint, or None. The log says why others cannot be used."""
+        return next(iter(self.newest(1)), None)
+
+    def latest_before(self, step: int) -> str | None:
+        """Returns where the newest usable checkpoint of a step before `step` is, or None."""
+        found = self.newest(1, step)
+        return f"{self._storage.location}/{name_of(found[0].step, found[0].stopped)}" if found else None
+
+    def newest(self, count: int, before_step: int | None = None, regular_only: bool = False) -> list[Checkpoint]:
+        """Returns up to `count` usable checkpoints, the newest first.
+
+        Args:
+            count: How many.
+            before_step: Only checkpoints of steps before this one.
+            regular_only: Without a checkpoint that was made because the training was told to stop.
+        """
+        found: list[Checkpoint] = []
+        for name in reversed(self._storage.names(PREFIX)):
+            if len(found) == count:
+                break
+            if (before_step is not None and name >= name_of(before_step)) or (regular_only and name.endswith(STOPPED)):
+                continue
+            blob = self._storage.get(name)
+            if blob is None:
+                continue
+            try:
+                found.append(decode(blob, self._origin))
+            except CheckpointError as error:
+                log.warning("checkpoint %s/%s is refused: %s", self._storage.location, name, error)
+        return found
+
+    def _write_all(self) -> None:
+        while (checkpoint := self._pending.get()) is not None:
+            try:
+                self.save(checkpoint)
+            except Exception as error:  # the training continues: the next checkpoint may succeed
+                log.error("the checkpoint of step %d could not be written: %s", checkpoint.step, error)

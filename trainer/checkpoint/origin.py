@@ -1,0 +1,34 @@
+"""Where a checkpoint comes from: it continues only a training with the same numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from trainer.model.transformer import FORMAT
+from trainer.settings.training import Settings
+
+SHAPING = {"seed", "corpus", "vocabulary", "model", "batch"}
+"""The settings that shape the model, or the order in which samples are seen."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Digests of the settings that shape a training's numbers, of its vocabulary and of its corpus."""
+
+    fingerprint: str
+    vocabulary: str
+    corpus: str
+
+
+def fingerprint(settings: Settings) -> str:
+    """Returns the digest of what has to be equal for a checkpoint to be continued.
+
+    These are the model with its format, and what decides which samples have been seen. The optimizer's settings may
+    change on the way: a training whose loss became NaN is continued with a lower learning rate.
+    """
+    shaping = settings.model_dump(include=SHAPING)
+    shaping["batch"].pop("prefetch")
+    shaping["model"]["format"] = FORMAT
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,31 @@
+"""Where checkpoints and results are stored."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class StorageError(RuntimeError):
+    """A blob cannot be stored or fetched. The message says which one, where and why."""
+
+
+class Storage(Protocol):
+    """Blobs by name. A name may have slashes. A reader sees a blob whole or not at all."""
+
+    location: str
+
+    def put(self, name: str, data: bytes) -> None:
+        """Stores `data` under `name`, in place of what was there. Raises StorageError."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """Returns the blob, or None where there is none. Raises StorageError."""
+        ...
+
+    def names(self, prefix: str = "") -> list[str]:
+        """Returns all names that begin with `prefix`, sorted. Raises StorageError."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Removes the blob. It is no error if there is none."""
+        ...

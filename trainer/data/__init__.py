@@ -1,0 +1,1 @@
+"""The way from parallel text to one rank's batches."""

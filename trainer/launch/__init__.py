@@ -1,0 +1,1 @@
+"""The launcher on the head node."""

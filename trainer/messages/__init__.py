@@ -1,0 +1,1 @@
+"""How the launcher and the workers talk."""

@@ -1,0 +1,1 @@
+"""The Transformer, its training loss and the kernels that compute it."""

@@ -1,0 +1,163 @@
+"""The Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762) and its training loss.
+
+GluonNLP builds the network. The encoding of positions is the paper's (`trainer.model.positions`) and not GluonNLP's.
+
+The embeddings of both languages and the output projection are one matrix. The names of the parameters depend on nothing
+but the settings, so that old ranks, new ranks and checkpoints match. On a CPU the loss is computed by
+`trainer.model.fused_graph` over the same parameters, elsewhere by GluonNLP's own graph.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import mxnet as mx
+from gluonnlp.model.transformer import get_transformer_encoder_decoder
+from gluonnlp.model.translation import NMTModel
+from mxnet import autograd, gluon
+
+from trainer.files.atomic import replaced, write_atomically
+from trainer.model.fused_graph import NO_DROPOUT, FusedTransformer
+from trainer.model.reference_loss import ReferenceTransformer
+from trainer.settings.model import Architecture, ModelSettings
+
+PARAMETERS_FILE = "model.params"
+METADATA_FILE = "model.json"
+FORMAT = 2
+"""The version of what the parameters mean. Version 1 had GluonNLP's own encoding of positions."""
+
+
+class ModelError(ValueError):
+    """A model cannot be built or read. The message says why, and what to do."""
+
+
+class TranslationModel:
+    """An encoder-decoder with its loss. `trainer.model.build` makes one.
+
+    Attributes:
+        settings: What the model was made from.
+        vocab_size: Pieces of the vocabulary.
+        network: GluonNLP's NMTModel. The names of its parameters begin with `transformer_`.
+        fused: Whether the loss is computed by the fused graph.
+    """
+
+    def __init__(self, settings: ModelSettings, vocab_size: int, fused: bool) -> None:
+        sizes = settings.architecture()
+        self.settings = settings
+        self.vocab_size = vocab_size
+        encoder, decoder, one_step = get_transformer_encoder_decoder(
+            num_layers=sizes.layers,
+            num_heads=sizes.heads,
+            units=sizes.units,
+            hidden_size=sizes.hidden,
+            dropout=sizes.dropout,
+            max_src_length=settings.max_length,
+            max_tgt_length=settings.max_length,
+            prefix="transformer_",
+        )
+        vocabulary = range(vocab_size)  # NMTModel asks its vocabularies for their length only
+        self.network = NMTModel(
+            src_vocab=vocabulary,
+            tgt_vocab=vocabulary,
+            encoder=encoder,
+            decoder=decoder,
+            one_step_ahead_decoder=one_step,
+            embed_size=sizes.units,
+            embed_initializer=mx.init.Normal(sizes.units**-0.5),
+            share_embed=True,
+            tie_weights=True,
+            prefix="transformer_",
+        )
+        self.fused = fused
+        self._loss = self._make_loss(sizes)
+        self._no_dropout = mx.nd.array([NO_DROPOUT], dtype="int32")
+
+    def _make_loss(self, sizes: Architecture) -> Any:
+        smoothing = self.settings.label_smoothing
+        if self.fused:
+            dropouts = (sizes.dropout, sizes.dropout_of_attention)
+            return FusedTransformer(self.network, sizes.heads, *dropouts, smoothing, self.settings.precision)
+        _drop_attention(self.network, sizes.dropout_of_attention)
+        return ReferenceTransformer(self.network, smoothing, self.vocab_size)
+
+    def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
+        """Computes the label-smoothed cross-entropy, summed over the target tokens.
+
+        Call it under `autograd.record()` to train. Dropout follows MXNet's random numbers: after the same
+        `mx.random.seed` the same call gives the same loss.
+
+        Args:
+            src: Source ids, shape (sentences, source length), int32.
+            src_len: Their lengths without padding, shape (sentences,), float32.
+            tgt: Target ids with begin and end of sentence, shape (sentences, target length), int32.
+            tgt_len: Their lengths without padding, shape (sentences,), float32.
+
+        Returns:
+            The loss in nats, a scalar NDArray, and the number of target tokens.
+        """
+        with autograd.pause(train_mode=autograd.is_training()):
+            predicted = tgt_len - 1  # (sentences,)
+            inputs, labels = tgt[:, :-1], tgt[:, 1:]  # (sentences, target length - 1)
+            tokens = float(predicted.sum().asscalar())
+            seed = self._seed(src.context)
+        return self._loss(src, src_len, inputs, predicted, labels, seed)[0], tokens
+
+    def _seed(self, device: Any) -> Any:
+        if not autograd.is_training():
+            return self._no_dropout.as_in_context(device)
+        return mx.nd.random.randint(0, 2**31 - 1, shape=(1,), ctx=device, dtype="int32")
+
+    def hybridize(self, active: bool = True) -> None:
+        """Computes the loss as one graph from now on, with memory that is planned once for each shape.
+
+        With `active` false, each operator is computed by itself.
+        """
+        self._loss.hybridize(active, static_alloc=True)
+
+    def parameters(self) -> Any:
+        """Returns the parameters that are trained, a ParameterDict by name."""
+        trained = gluon.ParameterDict()
+        every = self.network.collect_params()
+        trained.update({name: parameter for name, parameter in every.items() if parameter.grad_req != "null"})
+        return trained
+
+    def save(self, directory: Path, metadata: dict[str, Any] | None = None) -> None:
+        """Writes `model.params` and `model.json` (format, settings, vocabulary size, `metadata`) into `directory`."""
+        description = {"format": FORMAT, "model": self.settings.model_dump(), "vocab_size": self.vocab_size}
+        description |= metadata or {}
+        arrays = {name: parameter.data().as_in_context(mx.cpu()) for name, parameter in self.parameters().items()}
+        with replaced(directory / PARAMETERS_FILE, readable_by_all=True) as temporary:
+            mx.nd.save(str(temporary), arrays)
+        text = json.dumps(description, indent=1) + "\n"
+        write_atomically(directory / METADATA_FILE, text, readable_by_all=True)
+
+    def load(self, directory: Path) -> None:
+        """Takes the parameters that `save` wrote. Raises ModelError if they are of another model."""
+        path = directory / PARAMETERS_FILE
+        try:
+            arrays = mx.nd.load(str(path))
+        except mx.MXNetError as error:
+            raise ModelError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
+        self.set_arrays(arrays, str(path))
+
+    def set_arrays(self, arrays: dict[str, Any], where: str) -> None:
+        """Takes parameters by name. `where` names their origin in errors. Raises ModelError."""
+        parameters = self.parameters()
+        if missing := sorted(set(parameters) ^ set(arrays)):
+            raise ModelError(f"{where} is of another model: it and this model differ in {missing[0]} and others")
+        for name, parameter in parameters.items():
+            if parameter.shape != arrays[name].shape:
+                raise ModelError(f"{where} is of another model: {name} is {arrays[name].shape}, not {parameter.shape}")
+        for name, parameter in parameters.items():
+            parameter.set_data(arrays[name])
+
+
+def _drop_attention(network: Any, rate: float) -> None:
+    """Lets GluonNLP's blocks drop this share of the attention weights. They have one setting for all dropouts."""
+    encoder, decoder = network.encoder.transformer_cells, network.decoder.transformer_cells
+    attentions = [cell.attention_cell for cell in encoder]
+    attentions += [part for cell in decoder for part in (cell.attention_cell_in, cell.attention_cell_inter)]
+    for attention in attentions:
+        attention._base_cell._dropout_layer = gluon.nn.Dropout(rate)

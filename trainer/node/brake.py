@@ -1,0 +1,64 @@
+"""The brake: it makes a rank as slow as the hardware that the rank stands for.
+
+`CENTAVO_EMULATED_SPEED` is a share of one core, above 0 and at most 1. After each forward and backward pass, the brake
+sleeps until processor time / speed has passed. Where the variable is not set, nothing is slowed down. Allreduce and I/O
+are never slowed down.
+
+Processor time counts, and not wall time, so that a rank which waits for a core of a shared machine does not look slower
+than it is. The wait is hidden in the sleep as long as all speeds together are less than the cores.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+VARIABLE = "CENTAVO_EMULATED_SPEED"
+
+
+def emulated_speed(environment: Mapping[str, str] | None = None) -> float | None:
+    """Returns the speed that the environment asks for, or None. Raises ValueError if it is not a speed."""
+    text = (os.environ if environment is None else environment).get(VARIABLE, "").strip()
+    if not text:
+        return None
+    try:
+        speed = float(text)
+    except ValueError:
+        raise ValueError(f"{VARIABLE} must be a number above 0 and at most 1, not {text!r}") from None
+    if not 0.0 < speed <= 1.0:
+        raise ValueError(f"{VARIABLE} must be above 0 and at most 1 (a share of one core), not {text}")
+    return speed
+
+
+class Brake:
+    """A context around one forward and backward pass. Afterwards, `compute_time_s` is its wall time with the brake.
+
+    The block has to wait for its results: work that still runs in the background is not counted.
+    """
+
+    def __init__(
+        self,
+        speed: float | None,
+        wall_clock: Callable[[], float] = time.perf_counter,
+        processor_clock: Callable[[], float] = time.process_time,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._speed = speed
+        self._wall_clock, self._processor_clock, self._sleep = wall_clock, processor_clock, sleep
+        self.compute_time_s = 0.0
+
+    def __enter__(self) -> Brake:
+        self._wall_start, self._processor_start = self._wall_clock(), self._processor_clock()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._speed is not None and error is None:
+            due_s = (self._processor_clock() - self._processor_start) / self._speed
+            remaining_s = due_s - (self._wall_clock() - self._wall_start)
+            if remaining_s > 0:
+                self._sleep(remaining_s)
+        self.compute_time_s = self._wall_clock() - self._wall_start

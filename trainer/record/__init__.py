@@ -1,0 +1,1 @@
+"""How far a training is, and what it notes about its steps."""

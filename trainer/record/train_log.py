@@ -1,0 +1,88 @@
+"""The training's log: the lines of train.log, which travel with the training's progress."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainer.node.fact import timestamp
+from trainer.record.progress import Progress
+from trainer.record.step_totals import StepTotals
+from trainer.record.tensorboard import EventFile
+
+log = logging.getLogger(__name__)
+
+EVERY_STEPS = 5
+"""A line of train.log is written every so many steps, and a line of the program's own log ten times as seldom."""
+
+
+@dataclass
+class LogWindow:
+    """What the steps since the last line of train.log come to."""
+
+    began: float = field(default_factory=time.perf_counter)
+    tokens: int = 0
+    ids: int = 0
+    padding: float = 0.0
+    data_wait_s: float = 0.0
+
+    def add(self, totals: StepTotals) -> None:
+        """Takes one more step."""
+        self.tokens += totals.tokens
+        self.ids += totals.ids
+        self.padding += totals.padding
+        self.data_wait_s += totals.data_wait_s
+
+    def line(self, step: int, loss: float, world_size: int) -> dict[str, Any]:
+        """Returns the line that ends the window at `step`: loss in nats per target token, speed in target tokens."""
+        seconds = max(time.perf_counter() - self.began, 1e-9)
+        return {
+            "step": step,
+            "loss": round(loss, 5),
+            "tokens_per_s": round(self.tokens / seconds, 1),
+            "padding_share": round(self.padding / self.ids, 4),
+            "data_wait_share": round(self.data_wait_s / seconds, 4),
+            "world_size": world_size,
+            "t": timestamp(time.time()),
+        }
+
+
+class TrainLog:
+    """Adds lines to the log of a training's progress. Rank 0 writes them to TensorBoard, and logs some of them."""
+
+    def __init__(self, events: EventFile) -> None:
+        self._events = events
+        self._window = LogWindow()
+
+    def begin(self) -> None:
+        """Forgets the steps since the last line: a world begins."""
+        self._window = LogWindow()
+
+    def add_step(self, progress: Progress, totals: StepTotals, rank: int, world_size: int) -> None:
+        """Takes the step that `progress` has counted already."""
+        self._window.add(totals)
+        if progress.step % EVERY_STEPS and progress.step != 1:
+            return
+        line = self._window.line(progress.step, totals.loss, world_size)
+        self.begin()
+        self._keep(progress, line, rank)
+        if rank == 0 and progress.step % (10 * EVERY_STEPS) == 0:
+            log.info(
+                "step %d loss %.4f, %.0f tokens/s on %d ranks, padding %.1f%%, waiting for data %.1f%%",
+                *(line[name] for name in ("step", "loss", "tokens_per_s", "world_size")),
+                *(100 * line[name] for name in ("padding_share", "data_wait_share")),
+            )
+
+    def add_validation(self, progress: Progress, loss: float, rank: int) -> None:
+        """Takes the mean loss of the validation split (nats per target token) after the last step."""
+        line = {"step": progress.step, "validation_loss": round(loss, 5), "t": timestamp(time.time())}
+        self._keep(progress, line, rank)
+        if rank == 0:
+            log.info("step %d validation loss %.4f, best %.4f", progress.step, loss, progress.best_validation)
+
+    def _keep(self, progress: Progress, line: dict[str, Any], rank: int) -> None:
+        progress.log.append(line)
+        if rank == 0:
+            self._events.write(progress.log)

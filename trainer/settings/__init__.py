@@ -1,0 +1,1 @@
+"""training.yml as frozen, validated values."""

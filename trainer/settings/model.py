@@ -1,0 +1,88 @@
+"""The settings of the model, and the sizes of a Transformer that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from trainer.settings.section import Number, Section
+
+Precision = Literal["float32", "bfloat16", "float16"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The sizes of a Transformer.
+
+    Attributes:
+        layers: Layers of the encoder, and as many of the decoder.
+        units: Numbers that represent a token.
+        hidden: Units of the feed-forward layers.
+        heads: Heads of an attention.
+        dropout: The share of the activations that is dropped.
+        attention_dropout: The share of the attention weights that is dropped; None: `dropout`.
+    """
+
+    layers: int
+    units: int
+    hidden: int
+    heads: int
+    dropout: float
+    attention_dropout: float | None = None
+
+    @property
+    def dropout_of_attention(self) -> float:
+        """The share of the attention weights that is dropped."""
+        return self.dropout if self.attention_dropout is None else self.attention_dropout
+
+
+PRESETS = {
+    "tiny": Architecture(layers=4, units=128, hidden=256, heads=4, dropout=0.3),
+    "base": Architecture(layers=6, units=512, hidden=2048, heads=8, dropout=0.1),
+    "big": Architecture(layers=6, units=1024, hidden=4096, heads=16, dropout=0.3),
+}
+
+
+class ModelSettings(Section):
+    """The Transformer: a preset, of which every size that is given here is overridden."""
+
+    preset: str = Field(default="tiny", description="tiny, base or big")
+    layers: int | None = Field(default=None, description="layers of the encoder, and as many of the decoder")
+    units: int | None = Field(default=None, description="numbers that represent a token")
+    hidden: int | None = Field(default=None, description="units of the feed-forward layers")
+    heads: int | None = Field(default=None, description="heads of an attention; they divide the units")
+    dropout: Number | None = Field(default=None, description="the share of the activations that is dropped")
+    attention_dropout: Number | None = Field(
+        default=None, description="the share of the attention weights that is dropped; null: as dropout"
+    )
+    label_smoothing: Number = Field(default=0.1, description="from 0 to below 1")
+    max_length: int = Field(
+        default=256, description="the longest sentence, in pieces with begin and end, that the model can take"
+    )
+    precision: Precision = Field(
+        default="float32",
+        description="of the matrix products: float32, bfloat16 (GPU, or CPU with AVX-512) or float16 (GPU)",
+    )
+    seed: int = Field(default=1, description="decides the initial parameters")
+
+    @model_validator(mode="after")
+    def _check(self) -> ModelSettings:
+        if self.preset not in PRESETS:
+            raise ValueError(f"unknown model preset {self.preset!r}; there are {', '.join(PRESETS)}")
+        sizes = self.architecture()
+        if min(sizes.layers, sizes.units, sizes.hidden, sizes.heads) < 1:
+            raise ValueError(f"layers, units, hidden and heads must be 1 or more: {sizes}")
+        if sizes.units % sizes.heads:
+            raise ValueError(f"{sizes.units} units cannot be divided among {sizes.heads} heads")
+        shares = (sizes.dropout, sizes.dropout_of_attention, self.label_smoothing)
+        if not all(0 <= share < 1 for share in shares):
+            raise ValueError(f"dropouts and label_smoothing must be from 0 to below 1: {sizes}, {self.label_smoothing}")
+        return self
+
+    def architecture(self) -> Architecture:
+        """Returns the sizes: those of the preset where none are given."""
+        preset = asdict(PRESETS[self.preset])
+        given = {name: value for name in preset if (value := getattr(self, name)) is not None}
+        return Architecture(**preset | given)

@@ -1,0 +1,1 @@
+"""One rank's training, from its preparation to its results."""

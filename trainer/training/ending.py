@@ -1,0 +1,118 @@
+"""What ranks do together after the last step: compare the replicas, translate the test split, keep the results."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from trainer.elastic.errors import WorldLostError
+from trainer.elastic.exchange import broadcast_object, gather_objects
+from trainer.elastic.failures import translating_failures
+from trainer.elastic.world import World
+from trainer.inference.score import score
+from trainer.inference.translate import translate
+from trainer.training.divergence import check_parameters
+from trainer.training.loop import Training
+from trainer.training.results import keep_results
+from trainer.training.state import average
+
+log = logging.getLogger(__name__)
+
+EXAMPLES = 5
+
+
+def finish(training: Training, world: World) -> dict[str, Any]:
+    """Scores the trained model and keeps the results. Collective.
+
+    A rank that is lost meanwhile costs a new try without it.
+
+    Returns:
+        The scores. When this returns, rank 0 has put them and the model into the storage.
+
+    Raises:
+        TrainingFailedError: The parameters are not finite numbers.
+    """
+    while True:
+        try:
+            with translating_failures():
+                scores = _finish(training, world)
+            _wait_for_all()
+            return scores
+        except WorldLostError as error:
+            log.warning("a rank is lost (%s); finishing without it", error)
+            training.run_again(world)
+
+
+def _finish(training: Training, world: World) -> dict[str, Any]:
+    check_parameters(training.prepared, world, training.state.progress.step)
+    trained = gather_objects(training.state.digest(), "digests")
+    digests = trained
+    averaged = training.prepared.settings.checkpoint.average
+    if averaged > 1:
+        _take_average(training, world, averaged)
+        digests = gather_objects(training.state.digest(), "digests of the average")
+    scores = _scores(training, world, digests) | {"replicas_identical": len(set(trained)) == 1}
+    if world.rank == 0:
+        training.prepared.checkpoints.finish()
+        keep_results(training, scores)
+    broadcast_object(True, 0, "results kept")
+    return scores
+
+
+def _wait_for_all() -> None:
+    """Waits until every rank has learned that the results are kept: a rank that leaves breaks the others' connections.
+
+    A rank that has come here knows that they are kept, so that a connection which breaks now is no loss.
+    """
+    try:
+        with translating_failures():
+            gather_objects(True, "goodbye")
+    except WorldLostError:
+        log.debug("another rank has left already")
+
+
+def _take_average(training: Training, world: World, count: int) -> None:
+    """Lets the mean of the last `count` checkpoints be the model, on all ranks."""
+    if world.rank == 0:
+        checkpoints = training.prepared.checkpoints
+        checkpoints.finish()
+        checkpoints.save(training.state.snapshot())
+        newest = checkpoints.newest(count, regular_only=True)
+        if len(newest) < count:
+            log.warning("the model is the mean of %d checkpoints: there are no %d yet", len(newest), count)
+        training.state.take_parameters(average(newest))
+    training.state.share_parameters(0)
+
+
+def _scores(training: Training, world: World, digests: list[str]) -> dict[str, Any]:
+    """Returns the content of scores.json. Collective: each rank translates a part of the test split."""
+    progress, settings = training.state.progress, training.prepared.settings.translate
+    test = training.prepared.corpus.test[: settings.test_sentences]
+    hypotheses = _translations(training, world, [source for source, _ in test])
+    result = score(hypotheses, [target for _, target in test], settings.tokenize, settings.lowercase)
+    return {
+        "steps": progress.step,
+        "tokens": progress.tokens,
+        "final_loss": progress.loss,
+        "bleu": result.bleu,
+        "exact_match": result.exact_match,
+        "signature": result.signature,
+        "steps_lost": progress.steps_lost,
+        "restarts": progress.restarts,
+        "stopped": progress.stopped,
+        "changes": progress.changes,
+        "parameters_sha256": {str(rank): digest for rank, digest in enumerate(digests)},
+        "examples": [
+            {"source": source, "reference": target, "translation": hypothesis}
+            for (source, target), hypothesis in zip(test[:EXAMPLES], hypotheses, strict=False)
+        ],
+    }
+
+
+def _translations(training: Training, world: World, sentences: list[str]) -> list[str]:
+    """Returns the translations of `sentences`, of which rank r translates number r, r + size, and so on."""
+    prepared = training.prepared
+    mine = sentences[world.rank :: world.size]
+    translated = translate(prepared.model, prepared.vocabulary, mine, prepared.settings.translate)
+    by_rank = gather_objects(translated, "translations")
+    return [by_rank[index % world.size][index // world.size] for index in range(len(sentences))]

@@ -1,0 +1,123 @@
+"""One training step of this rank: compute the gradients, exchange them, update the parameters."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import mxnet as mx
+from mxnet import autograd
+
+from trainer.data.batch import Batch
+from trainer.elastic.exchange import sum_gradients, sum_vector
+from trainer.elastic.world import World
+from trainer.node.brake import Brake
+from trainer.optim.gradient_norm import global_norm
+from trainer.optim.learning_rate import learning_rate
+from trainer.record.step_statistics import Iteration
+from trainer.record.step_totals import StepShare, StepTotals, Sums
+from trainer.training.batch_arrays import arrays_of
+from trainer.training.prepare import Prepared
+
+
+@dataclass(frozen=True)
+class ComputedParts:
+    """What the forward and backward pass of this rank's parts came to. The gradients lie in their buckets."""
+
+    parts: Sequence[Batch]
+    loss_sum: float
+    compute_time_s: float
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens."""
+        return sum(part.target_tokens for part in self.parts)
+
+    def share(self, data_wait_s: float, is_change_pending: bool, is_stop_asked: bool) -> StepShare:
+        """Returns what this rank tells the others about the step."""
+        ids = sum(part.ids for part in self.parts)
+        padding = sum(part.padding_share * part.ids for part in self.parts)
+        sums = Sums(self.loss_sum, self.tokens, ids, padding, data_wait_s, is_change_pending, is_stop_asked)
+        return StepShare(sums, self.compute_time_s)
+
+
+class TrainingStep:
+    """Makes one step after another. The update is the exact mean over all ranks' target tokens."""
+
+    def __init__(self, prepared: Prepared, speed: float | None) -> None:
+        settings = prepared.settings
+        self._batches, self._model, self._adam = prepared.batches, prepared.model, prepared.adam
+        self._gradients, self._optimizer = prepared.gradients, settings.optimizer
+        self._seed, self._compression, self._speed = settings.seed, settings.horovod.compression, speed
+
+    def take(
+        self, world: World, steps_made: int, is_stop_asked: bool, check_loss: Callable[[float], None]
+    ) -> tuple[StepTotals, Iteration]:
+        """Makes the step after `steps_made` others. Collective.
+
+        Args:
+            world: The ranks that train together.
+            steps_made: The number of steps before this one.
+            is_stop_asked: Whether this rank was told to stop the whole training.
+            check_loss: Called with the mean loss before the parameters are updated; what it raises ends the step.
+
+        Returns:
+            The totals over all ranks, and this rank's own part of the step, whose `iteration_time_s` is the whole step.
+        """
+        began = time.perf_counter()
+        parts = [part for part in self._batches.next() if part is not None]
+        data_wait_s = time.perf_counter() - began
+        mx.random.seed(_seed_of_step(self._seed, steps_made, world.rank))
+        computed = self.compute(parts)
+        sum_gradients(self._gradients.arrays, self._compression)
+        share = computed.share(data_wait_s, world.is_change_pending, is_stop_asked)
+        totals = StepTotals.from_vector(sum_vector(share.to_vector(world.rank, world.size), "step"), world.size)
+        check_loss(totals.loss)
+        self._update(totals.tokens)
+        samples = sum(len(part.src) for part in parts)
+        return totals, Iteration(time.perf_counter() - began, computed.compute_time_s, samples, computed.tokens)
+
+    def compute(self, parts: Sequence[Batch]) -> ComputedParts:
+        """Computes loss and gradients of this rank's parts, slowed down where a speed is emulated."""
+        with Brake(self._speed) as brake:
+            loss_sum = self._forward_and_backward(parts)
+        return ComputedParts(parts, loss_sum, brake.compute_time_s)
+
+    def _forward_and_backward(self, parts: Sequence[Batch]) -> float:
+        """Leaves the sum of the parts' gradients in the buckets, and waits for it. Returns the summed loss."""
+        if not parts:
+            self._gradients.clear()
+        loss_sum = 0.0
+        for part in parts:
+            arrays = arrays_of(part)
+            with autograd.record():
+                loss, _ = self._model.loss(*arrays)
+            loss.backward()
+            if len(parts) > 1:
+                self._gradients.set_aside()
+            loss_sum += float(loss.asscalar())
+        if len(parts) > 1:
+            self._gradients.take_back()
+        mx.nd.waitall()
+        return loss_sum
+
+    def _update(self, tokens: int) -> None:
+        """Updates the parameters by the summed gradients of `tokens` target tokens, and waits for it."""
+        scale = 1.0 / tokens
+        clip = self._optimizer.clip_norm
+        if clip is not None:
+            norm = global_norm(self._gradients.arrays) * scale
+            scale *= min(1.0, clip / norm) if math.isfinite(norm) and norm > 0 else 1.0
+        rate = learning_rate(self._adam.updates + 1, self._optimizer.learning_rate, self._optimizer.warmup_steps)
+        self._adam.update(rate, scale)
+        mx.nd.waitall()
+
+
+def _seed_of_step(seed: int, step: int, rank: int) -> int:
+    """Returns the seed of a step's dropout.
+
+    It depends on seed, step and rank alone, so that a resumed training continues with the same random numbers.
+    """
+    return (seed * 1_000_003 + step * 8_191 + rank) % 2**31

@@ -1,0 +1,1 @@
+"""The processes on a node that become a rank of a training."""
