@@ -47,7 +47,7 @@ class Training:
         )
 
     def _pass(self) -> None:
-        """Observes, and then does one thing: goes on with a move, mends the membership, or decides."""
+        """Makes one pass: observes, and then goes on with a move, mends the membership, or decides."""
         job = self._job
         recall_speeds(job)
         observation = job.cluster.observe()
