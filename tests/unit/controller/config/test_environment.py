@@ -17,7 +17,7 @@ from controller.domain.errors import ConfigError
 from controller.loop.decide_settings import decide_settings
 from tests.unit.controller.harness import PRICES, SETTINGS
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def environment(tmp_path: Path, changes: dict[str, Any] | None = None) -> Environment:

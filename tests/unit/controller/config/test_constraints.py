@@ -186,7 +186,7 @@ def test_a_tight_deadline_makes_the_fleet_faster_than_it_would_be_for_cost_alone
 
 
 def test_make_hands_every_option_over() -> None:
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[4]
     given = ["POLICY=price-time", "DEADLINE=2h30m", "BUDGET=2.5", "METRICS=9464", "LOG_FORMAT=json"]
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     call = ["make", "-n", "optimize", *given]
