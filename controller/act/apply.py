@@ -13,7 +13,7 @@ from controller.domain.errors import CapacityFileError, GuardError, TerraformErr
 from controller.domain.reasons.plans import CapacityNotApplied
 from controller.edges.terraform import Plan
 from controller.observe.made import Made
-from controller.words.sentences import as_sentence
+from controller.words.reasons.sentences import as_sentence
 
 
 class TerraformPort(Protocol):

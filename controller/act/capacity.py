@@ -24,7 +24,7 @@ from controller.domain.reasons.plans import (
     UndeclaredFlavor,
 )
 from controller.edges.files import write_whole
-from controller.words.sentences import as_sentence
+from controller.words.reasons.sentences import as_sentence
 
 ABSURD_CAPACITY = 1000
 """More nodes of one flavor than this are taken for a mistake, whatever the limits say."""
@@ -39,6 +39,7 @@ class CapacityFile:
         self._last: Fleet | None = None
 
     def exists(self) -> bool:
+        """Returns whether there is a capacity file."""
         return self.path.exists()
 
     def read(self) -> Fleet:

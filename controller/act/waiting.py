@@ -11,7 +11,7 @@ from controller.domain.errors import AwsError, CapacityUnavailableError, NodesEr
 from controller.domain.reasons import Reason
 from controller.domain.reasons.moving import NoAnswer, NoCapacity, NotEnded, NotRunning, RankFailed
 from controller.edges.clock import Clock
-from controller.words.sentences import as_sentence
+from controller.words.reasons.sentences import as_sentence
 
 _LOOK = "Look at the nodes with `centavo status`, and at the logs in runs/latest/."
 

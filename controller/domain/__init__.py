@@ -5,16 +5,16 @@ its units. `None` always means *unknown*: never zero, never dead.
 """
 
 from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Verdict
-from controller.domain.fact import Fact, MembershipChange, TrainingState
 from controller.domain.flavor import Flavor, Market
 from controller.domain.fleet import Fleet
 from controller.domain.history import History
-from controller.domain.instance import Instance
 from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
-from controller.domain.observation import Observation, UnknownNode
+from controller.domain.observed.fact import Fact, MembershipChange, TrainingState
+from controller.domain.observed.instance import Instance
+from controller.domain.observed.observation import Observation, UnknownNode
+from controller.domain.observed.progress import Progress
 from controller.domain.price import Price, head_price, on_demand_name
-from controller.domain.progress import Progress
 from controller.domain.units import SECONDS_PER_HOUR
 
 __all__ = [

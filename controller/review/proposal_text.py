@@ -12,8 +12,8 @@ from controller.review.plan_summary import Quantity, sides
 from controller.review.proposals import Proposal
 from controller.review.templates import template
 from controller.words import numbers as words
-from controller.words.flavors import notes_in_words
 from controller.words.reasons import reason_in_words
+from controller.words.reasons.flavors import notes_in_words
 
 MOST_BARS = 8
 EXPLANATION_BUDGETS = (40_000, 15_000, 4_000, 0)

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, FleetEstimate, Limits
-from controller.words.flavors import notes_in_words
 from controller.words.numbers import usd
 from controller.words.reasons import reason_in_words
+from controller.words.reasons.flavors import notes_in_words
 
 
 def _number(value: float | None, form: str) -> str:

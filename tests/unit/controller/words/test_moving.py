@@ -20,7 +20,7 @@ from controller.domain.reasons import plans as p
 from controller.record.journal import codec
 from controller.record.journal.reasons import reason_from_plain
 from controller.words.reasons import reason_in_words
-from controller.words.sentences import as_sentence
+from controller.words.reasons.sentences import as_sentence
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "words" / "moving.txt"
 FILE = "capacity.auto.tfvars.json"

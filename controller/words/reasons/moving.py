@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from controller.domain.reasons import moving as reasons
 from controller.domain.times import iso
-from controller.words.dispatch import reason_in_words
+from controller.words.reasons.dispatch import reason_in_words
 
 
 @reason_in_words.register

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from controller.domain.reasons import limits as reasons
-from controller.words.dispatch import reason_in_words
 from controller.words.numbers import duration, usd
+from controller.words.reasons.dispatch import reason_in_words
 
 
 def and_shortfall(reason: reasons.Constrained) -> str:

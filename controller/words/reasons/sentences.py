@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.domain.reasons import Reason
-from controller.words.reasons import reason_in_words
+from controller.words.reasons.dispatch import reason_in_words
 
 
 def as_sentence(reason: Reason) -> str:

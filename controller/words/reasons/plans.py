@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.domain.reasons import plans as reasons
-from controller.words.dispatch import reason_in_words
+from controller.words.reasons.dispatch import reason_in_words
 
 _DONE = {
     "destroy": "destroyed",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from controller.domain import FlavorEstimate
 from controller.domain.reasons import flavors as reasons
-from controller.words.dispatch import reason_in_words
 from controller.words.numbers import NOT_MEASURED, duration, usd
+from controller.words.reasons.dispatch import reason_in_words
 
 
 def notes_in_words(estimate: FlavorEstimate) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.domain.fact import Fact
 from controller.domain.fleet import Fleet
+from controller.domain.observed.fact import Fact
 from controller.domain.reasons.base import Reason
 
 

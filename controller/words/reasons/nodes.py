@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.domain.reasons import nodes as reasons
-from controller.words.dispatch import reason_in_words
+from controller.words.reasons.dispatch import reason_in_words
 
 
 @reason_in_words.register

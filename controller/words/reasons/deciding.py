@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from controller.domain.reasons import deciding as reasons
-from controller.words.dispatch import reason_in_words
-from controller.words.limits import and_shortfall
 from controller.words.numbers import duration, usd
+from controller.words.reasons.dispatch import reason_in_words
+from controller.words.reasons.limits import and_shortfall
 
 _BETTER = {"cost": "cheaper per token", "time": "faster"}
 """What a fleet is that is better by an objective."""

@@ -1,0 +1,80 @@
+"""A look at the cluster: what is known, and why other nodes are unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.domain import Fleet
+from controller.domain.errors import AnsibleError, AwsError, NodesError
+from controller.domain.reasons import Reason, Said
+from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, FactMissing, NotAsked, TakesNoPart
+from tests.unit.controller.harness import Controller, new_world
+
+FLEET = Fleet({"c5.large": 2})
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Controller:
+    """Two c5.large of which the first trains and the second is no member yet."""
+    world = new_world(is_up=True, desired=dict(FLEET))
+    world.scale()
+    world.advance(10.0)
+    controller = Controller(world, tmp_path)
+    first = world.nodes[0]
+    first.is_configured = True
+    world.set_hosts([first.address])
+    world.is_started = True
+    world.advance(10.0)
+    controller.journal.set_members(frozenset({first.instance_id}))
+    return controller
+
+
+def unknown(one: Controller) -> list[Reason]:
+    """Looks, and returns why nodes are unknown."""
+    return [node.reason for node in one.cluster.observer.look().unknown]
+
+
+def test_members_are_asked_and_others_take_no_part_yet(one: Controller) -> None:
+    seen = one.cluster.observer.look()
+    assert (seen.fleet, [fact.instance_id for fact in seen.facts]) == (FLEET, ["i-0001"])
+    assert [(node.instance_id, node.reason) for node in seen.unknown] == [("i-0002", TakesNoPart())]
+
+
+def test_a_member_without_a_fact_is_unknown(one: Controller) -> None:
+    one.journal.set_members(frozenset({"i-0001", "i-0002"}))
+    assert unknown(one) == [FactMissing()]
+
+
+def test_where_ec2_can_not_be_asked_the_fleet_is_the_one_that_was_seen_last(one: Controller) -> None:
+    one.cluster.observer.look()
+    one.world.failures["instances"] = [AwsError("no route")]
+    seen = one.cluster.observer.look()
+    assert (seen.fleet, seen.facts) == (FLEET, ())
+    assert {node.reason for node in seen.unknown} == {Ec2Unreachable(Said("no route"))}
+
+
+def test_where_ansible_can_not_be_run_every_node_is_unknown(one: Controller) -> None:
+    one.world.failures["facts"] = [AnsibleError("not found")]
+    assert set(unknown(one)) == {AnsibleUnusable(Said("not found"))} and one.cluster.observer.end is None
+
+
+def test_a_glance_asks_no_node(one: Controller) -> None:
+    seen = one.cluster.observer.glance()
+    assert {node.reason for node in seen.unknown} == {NotAsked()} and seen.fleet == FLEET
+    assert "facts" not in one.world.calls
+
+
+def test_an_end_that_was_seen_once_is_not_forgotten(one: Controller) -> None:
+    one.world.outcome = "finished"
+    one.cluster.observer.look()
+    one.world.outcome = None
+    one.cluster.observer.look()
+    assert one.cluster.observer.end is not None and one.cluster.observer.end.finished
+
+
+def test_a_head_that_does_not_run_is_an_error_that_names_it(one: Controller) -> None:
+    one.cluster.instances._aws.instances = lambda cluster: ()
+    with pytest.raises(NodesError, match=r"The head i-head does not run\."):
+        one.cluster.instances.head()
