@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from controller.decide.given import DecisionInput
 from controller.decide.limits.surge import exchange, first_move
+from controller.decide.model.estimates import node_usd_per_million_tokens
 from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
 from controller.decide.policies.base import Policy
@@ -53,7 +54,7 @@ def _within_surge(decision: Decision, situation: Situation) -> Decision:
     most, change = situation.limits.max_surge, exchange(decision.current, decision.target)
     if most is None or change.keeps(most):
         return decision
-    cost = {flavor: situation.usd_per_million_tokens(flavor) for flavor in situation.flavors}
+    cost = {flavor: node_usd_per_million_tokens(situation, flavor) for flavor in situation.flavors}
     target = first_move(change, most, situation.bounds, lambda flavor: cost[flavor] or 0.0)
     if target is None:
         reason = SurgeForbidsMove(most, decision.reason)

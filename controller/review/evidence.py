@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.decide.given import DecisionInput
+from controller.decide.model.estimates import flavor_estimates
 from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fleet, Limits, Observation, Price, Progress
@@ -53,7 +54,7 @@ def evidence_of(
     has_ended = journal.stage() in (Stage.ENDING, Stage.ENDED)
     steps = progress.total_steps if has_ended else progress.remaining_steps
     return Evidence(
-        flavors={estimate.flavor: estimate for estimate in situation.flavor_estimates()},
+        flavors={estimate.flavor: estimate for estimate in flavor_estimates(situation)},
         fleets={fleet: model.estimate(fleet, steps) for fleet in fleets} if model else {},
         run=journal.info().run,
         step=progress.step,

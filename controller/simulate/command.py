@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -10,17 +11,22 @@ from rich.console import Console
 from controller.decide.policies import find_policy
 from controller.simulate.compare import COMPARED, ORACLE, Row, outcome_table, summary, summary_table
 from controller.simulate.plot import plot
+from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.random_scenarios import random_scenario, read_prices
 from controller.simulate.run import simulate
 from controller.simulate.scenario import Scenario, ScenarioError, load_scenario
 
 
-def run(args: argparse.Namespace) -> int:
-    """Simulate, print a table for each scenario, write its plot, and return the exit code."""
+def run(options: argparse.Namespace) -> int:
+    """Simulates, prints a table for each scenario, writes its plot, and returns the exit code.
+
+    Args:
+        options: `scenarios`, `random`, `seed`, `policy`, `prices`, `output` and `no_plot`, as the command takes them.
+    """
     console = Console(width=max(120, Console().width))
     try:
-        scenarios = _scenarios(args)
-        policies = [find_policy(name).name for name in args.policy or COMPARED]
+        scenarios = _scenarios(options)
+        policies = [find_policy(name, SIMULATED_POLICIES).name for name in options.policy or COMPARED]
     except (ScenarioError, OSError, ValueError) as error:
         console.print(f"centavo simulate: {error}", style="red", soft_wrap=True)
         return 2
@@ -29,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     collected: dict[str, list[Row]] = {}
     for scenario in scenarios:
-        for policy, row in _one(console, scenario, policies, None if args.no_plot else args.output).items():
+        for policy, row in _one(console, scenario, policies, None if options.no_plot else options.output).items():
             collected.setdefault(policy, []).append(row)
     if len(scenarios) > 1:
         summaries = {policy: summary(rows) for policy, rows in collected.items()}
@@ -37,14 +43,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scenarios(args: argparse.Namespace) -> list[Scenario]:
-    prices = read_prices(Path(args.prices)) if args.prices else None
-    files = [load_scenario(path, prices) for path in args.scenarios]
-    return files + [random_scenario(seed, prices) for seed in range(args.seed, args.seed + args.random)]
+def _scenarios(options: argparse.Namespace) -> list[Scenario]:
+    prices = read_prices(Path(options.prices)) if options.prices else None
+    files = [load_scenario(path, prices) for path in options.scenarios]
+    return files + [random_scenario(seed, prices) for seed in range(options.seed, options.seed + options.random)]
 
 
-def _one(console: Console, scenario: Scenario, policies: list[str], output: Path | None) -> dict[str, Row]:
-    """Table and plot of one scenario."""
+def _one(console: Console, scenario: Scenario, policies: Sequence[str], output: Path | None) -> dict[str, Row]:
+    """Simulates one scenario, prints its table, and writes its plot where there is an output folder."""
     outcomes = {policy: simulate(scenario, policy) for policy in dict.fromkeys((ORACLE, *policies))}
     rows = {policy: Row(scenario.objective, outcome, outcomes[ORACLE]) for policy, outcome in outcomes.items()}
     console.print(outcome_table(scenario, rows))

@@ -69,10 +69,7 @@ class Nodes:
 
     def fleet(self) -> Fleet:
         """What the fleet is, by flavor: nodes that are on their way to replace others count."""
-        counts: dict[str, int] = {}
-        for node in self.members:
-            counts[node.flavor.name] = counts.get(node.flavor.name, 0) + 1
-        return Fleet(counts)
+        return Fleet.counted(node.flavor.name for node in self.members)
 
     def facts(self, at: float, step: float, steady_since_step: float) -> tuple[Fact, ...]:
         """The facts of the working nodes; noise as a median over the window has it, and a heavy tail."""

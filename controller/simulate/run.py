@@ -173,8 +173,7 @@ def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], dec
     for index, without in plain.items():
         move = world.moves[index]
         ended_at = world.now if move.ended_at is None else move.ended_at
-        probes = Fleet({f: n - without.count(f) for f, n in move.target.present.items() if n > without.count(f)})
-        total += probes.usd_per_hour(world.usd_per_hour) * (ended_at - move.at) / SECONDS_PER_HOUR
+        total += move.target.beyond(without).usd_per_hour(world.usd_per_hour) * (ended_at - move.at) / SECONDS_PER_HOUR
         if move.phase is not MovePhase.DONE:
             continue
         pauses = 2 if without == move.source else 1

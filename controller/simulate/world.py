@@ -177,7 +177,7 @@ class World:
         source = self.nodes.fleet()
         move = Move(len(self.moves) + 1, self.now, source, target, reason, MovePhase.GROWING, is_probe=is_probe)
         self.moves.append(move)
-        added = {f: target.count(f) - source.count(f) for f in target if target.count(f) > source.count(f)}
+        added = target.beyond(source)
         started = [self.nodes.start(self.scenario.flavor(f)) for f, count in added.items() for _ in range(count)]
         failing = sorted(f for f in added if not self._can_grow(f, target.count(f)))
         if failing:
@@ -196,7 +196,7 @@ class World:
         return real.boots and (real.capacity is None or count <= real.capacity)
 
     def _failure_s(self, failing: list[str]) -> float:
-        """When a failing grow is found out: a lack of capacity soon, a node that never answers at its time-out."""
+        """When a failing grow is found out: a overrun of capacity soon, a node that never answers at its time-out."""
         if all(self.scenario.flavor(flavor).boots for flavor in failing):
             return self.scenario.no_capacity_after_s
         return self.scenario.boot_timeout_s

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from controller.decide.limits.surge import exchange
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.outlook import COMPELLING_MARGIN, Forecast, Outlook
+from controller.decide.model.forecast import Forecast
+from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster
 from controller.domain import SECONDS_PER_HOUR, Fleet, Move, MovePhase
 
 
@@ -15,7 +16,7 @@ from controller.domain import SECONDS_PER_HOUR, Fleet, Move, MovePhase
 class ProbeCost:
     """What probes cost on top of the fleet `base`, which is to be had anyway. A probe is a node of a new flavor."""
 
-    outlook: Outlook
+    forecaster: Forecaster
     base: Forecast
 
     def planned_usd(self, target: Fleet, tokens_per_s: Mapping[str, float]) -> float:
@@ -24,40 +25,40 @@ class ProbeCost:
         It is what is paid beyond what the base fleet takes for the work that is done meanwhile. `tokens_per_s` are the
         speeds of the probes.
         """
-        outlook, base, current = self.outlook, self.base.target, self.outlook.situation.current
-        model, measuring_s = outlook.model.with_speeds(tokens_per_s), self._measuring_s(target)
-        there_usd = outlook.switching_usd(current, target) - outlook.switching_usd(current, base)
-        back_usd = outlook.switching_usd(target, base)
+        forecaster, base, current = self.forecaster, self.base.target, self.forecaster.situation.current
+        model, measuring_s = forecaster.model.with_speeds(tokens_per_s), self._measuring_s(target)
+        there_usd = forecaster.switching_usd(current, target) - forecaster.switching_usd(current, base)
+        back_usd = forecaster.switching_usd(target, base)
         paid_usd = model.fleet_usd_per_hour(target) * measuring_s / SECONDS_PER_HOUR
         work_usd = model.usd_per_step(base) * measuring_s / model.step_time_s(target)
         return max(0.0, there_usd + back_usd) + max(0.0, paid_usd - work_usd)
 
-    def keeps_promises(self, target: Fleet, tokens_per_s: Mapping[str, float]) -> bool:
+    def keeps_deadline_and_budget(self, target: Fleet, tokens_per_s: Mapping[str, float]) -> bool:
         """Whether deadline and budget are kept in spite of the probes; also where they are not kept anyway."""
-        base, outlook = self.base, self.outlook
-        if not outlook.keeps(base, COMPELLING_MARGIN):
+        base, forecaster = self.base, self.forecaster
+        if not forecaster.keeps(base, LEAST_MARGIN):
             return True
-        step_s = outlook.model.with_speeds(tokens_per_s).step_time_s(target)
-        lost_s = self._measuring_s(target) * (1 - outlook.model.step_time_s(base.target) / step_s)
+        step_s = forecaster.model.with_speeds(tokens_per_s).step_time_s(target)
+        lost_s = self._measuring_s(target) * (1 - forecaster.model.step_time_s(base.target) / step_s)
         lost_usd = self.planned_usd(target, tokens_per_s)
         after = replace(base, remaining_s=base.remaining_s + lost_s, remaining_usd=base.remaining_usd + lost_usd)
-        return outlook.keeps(after, COMPELLING_MARGIN)
+        return forecaster.keeps(after, LEAST_MARGIN)
 
     def _measuring_s(self, target: Fleet) -> float:
         """How long probes run: until they are measured, and until the nodes are back that gave way to them."""
-        settings, base = self.outlook.situation.settings, self.base.target
-        steps_s = settings.probe_steps * self.outlook.model.step_time_s(base)
+        settings, base = self.forecaster.situation.settings, self.base.target
+        steps_s = settings.probe_steps * self.forecaster.model.step_time_s(base)
         return settings.cooldown_s + steps_s + settings.switching.grow_s * bool(exchange(target, base).added)
 
     def spent_usd(self) -> float:
         """Dollars that the probes so far have cost."""
-        moves = self.outlook.situation.history.moves
+        moves = self.forecaster.situation.history.moves
         pairs = zip(moves, [*moves[1:], None], strict=False)
         return sum(self._spent_on_usd(move, following) for move, following in pairs if move.is_probe)
 
     def _spent_on_usd(self, move: Move, following: Move | None) -> float:
         """Dollars for nodes that did not work yet, pauses, and steps dearer than before or without the probes."""
-        model, situation = self.outlook.model, self.outlook.situation
+        model, situation = self.forecaster.model, self.forecaster.situation
         probes = Fleet({f: n for f, n in move.target.present.items() if not move.source.count(f)})
         ended_at = situation.now if move.ended_at is None else move.ended_at
         waiting_usd = _usd_per_s(probes, model) * (ended_at - move.at)

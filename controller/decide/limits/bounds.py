@@ -1,12 +1,9 @@
-"""Which fleets a search may return, and what it returns."""
+"""Which fleets a search may return."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from controller.domain import Fleet
-from controller.domain.objective import Objective
 
 SLACK = 1e-9
 """Relative room for rounding where a number is held against a bound."""
@@ -32,18 +29,3 @@ class Bounds:
         """The world sizes that caps and limits leave."""
         most = sum(self.caps.values())
         return range(max(1, self.min_nodes), min(most, most if self.max_nodes is None else self.max_nodes) + 1)
-
-
-@dataclass(frozen=True)
-class Found:
-    """The best fleet, what a step of it takes and costs, and how well that is proven."""
-
-    fleet: Fleet
-    step_s: float
-    usd_per_step: float
-    proven_gap: float = 0.0
-    """No allowed fleet is better by more than this share; at most `search.TOLERANCE` unless it was cut short."""
-
-    def value(self, objective: Objective) -> float:
-        """What the objective makes least: dollars or seconds per step."""
-        return self.usd_per_step if objective is Objective.COST else self.step_s

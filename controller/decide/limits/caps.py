@@ -1,25 +1,13 @@
-"""What the limits leave of all fleets, and which limit binds where they leave none."""
+"""The most nodes of each flavor that may be used, and why some flavors may not be used at all."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 
-from controller.decide.limits.bounds import SLACK, Bounds
 from controller.decide.settings import DecideSettings
-from controller.domain import Fleet, History, Limits, MovePhase
+from controller.domain import History, Limits, MovePhase
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import Excluded, UnavailableForNow
-from controller.domain.reasons.limits import (
-    FlavorLimitsTooLow,
-    HourlyLimitTooLow,
-    MaxNodesBelowMinNodes,
-    NoUsableFlavor,
-    TooExpensiveAnHour,
-    TooFewNodes,
-    TooManyNodes,
-    TooManyNodesOfFlavor,
-)
 
 UNBOUNDED = 1000
 """The most nodes, of a flavor and in all, where no limit says anything: beyond that, say so."""
@@ -47,7 +35,7 @@ def failed_caps(history: History, now: float) -> dict[str, int]:
     for move in history.moves:
         if move.phase is not MovePhase.ROLLED_BACK:
             continue
-        grown = [f for f in move.target if move.target.count(f) > move.source.count(f)]
+        grown = [*move.target.beyond(move.source)]
         for flavor in [f for f in grown if f in history.unavailable] or grown:
             failures[flavor] = failures.get(flavor, 0) + 1
             had = move.source.count(flavor)
@@ -68,47 +56,3 @@ def node_cap(flavor: str, limits: Limits, settings: DecideSettings) -> int:
     if flavor in limits.max_vcpus_per_flavor and known is not None and known.vcpus:
         caps.append(limits.max_vcpus_per_flavor[flavor] // known.vcpus)
     return max(0, min(caps))
-
-
-def infeasible_reason(bounds: Bounds, usd_per_hour: Mapping[str, float], head_usd_per_hour: float) -> Reason | None:
-    """Which limit leaves no fleet at all; None where there is one. Deadline and budget are not looked at here."""
-    least = max(1, bounds.min_nodes)
-    if bounds.max_nodes is not None and bounds.max_nodes < least:
-        return MaxNodesBelowMinNodes(bounds.max_nodes, least)
-    room = sum(bounds.caps.values())
-    if not room:
-        return NoUsableFlavor()
-    if room < least:
-        return FlavorLimitsTooLow(least, room, {flavor: cap for flavor, cap in bounds.caps.items() if cap})
-    if bounds.max_usd_per_hour is not None:
-        cheapest = head_usd_per_hour + _least_usd_per_hour(bounds.caps, usd_per_hour, least)
-        if cheapest > bounds.max_usd_per_hour * (1 + SLACK):
-            return HourlyLimitTooLow(bounds.max_usd_per_hour, least, cheapest)
-    return None
-
-
-def _least_usd_per_hour(caps: Mapping[str, int], usd_per_hour: Mapping[str, float], nodes: int) -> float:
-    """What the cheapest fleet of so many nodes costs."""
-    total = 0.0
-    for flavor in sorted(caps, key=lambda f: usd_per_hour[f]):
-        taken = min(nodes, caps[flavor])
-        total, nodes = total + taken * usd_per_hour[flavor], nodes - taken
-    return total
-
-
-def violation(
-    fleet: Fleet, bounds: Bounds, usd_per_hour: Mapping[str, float], head_usd_per_hour: float
-) -> Reason | None:
-    """Which limit a fleet breaks; None where it keeps them all. Deadline and budget are not looked at here."""
-    if fleet.size < max(1, bounds.min_nodes):
-        return TooFewNodes(fleet.size, bounds.min_nodes)
-    if bounds.max_nodes is not None and fleet.size > bounds.max_nodes:
-        return TooManyNodes(fleet.size, bounds.max_nodes)
-    for flavor, count in fleet.present.items():
-        if count > bounds.caps.get(flavor, 0):
-            return TooManyNodesOfFlavor(flavor, count, bounds.caps.get(flavor, 0))
-    if bounds.max_usd_per_hour is not None and all(f in usd_per_hour for f in fleet.present):
-        cost = fleet.usd_per_hour(usd_per_hour) + head_usd_per_hour
-        if cost > bounds.max_usd_per_hour * (1 + SLACK):
-            return TooExpensiveAnHour(cost, bounds.max_usd_per_hour)
-    return None

@@ -42,11 +42,7 @@ class Exchange:
 
 def exchange(current: Fleet, target: Fleet) -> Exchange:
     """The move from one fleet to another."""
-    return Exchange(current, _beyond(target, current), _beyond(current, target))
-
-
-def _beyond(fleet: Fleet, other: Fleet) -> Fleet:
-    return Fleet({f: n - other.count(f) for f, n in fleet.present.items() if n > other.count(f)})
+    return Exchange(current, target.beyond(current), current.beyond(target))
 
 
 def moves_needed(change: Exchange, max_surge: int | None, bounds: Bounds) -> int:

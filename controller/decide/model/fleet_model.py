@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
 from controller.domain.batches import Batches
-
-TOKENS_PER_MILLION = 1e6
+from controller.domain.units import usd_per_million_tokens
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class FleetModel:
             step_time_s=step_s,
             tokens_per_s=self.tokens_per_step / step_s,
             usd_per_hour=usd_per_hour,
-            usd_per_million_tokens=usd_per_hour / SECONDS_PER_HOUR * step_s / self.tokens_per_step * TOKENS_PER_MILLION,
+            usd_per_million_tokens=usd_per_million_tokens(usd_per_hour, self.tokens_per_step / step_s),
             remaining_s=remaining_s,
             remaining_usd=None if remaining_s is None else remaining_s * usd_per_hour / SECONDS_PER_HOUR,
         )

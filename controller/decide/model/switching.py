@@ -22,8 +22,7 @@ def switching_usd(
     """
     price = {flavor: usd_per_hour.get(flavor, 0.0) for flavor in {*current, *target}}
     union = current.union(target)
-    added = sum((union.count(f) - current.count(f)) * price[f] for f in union)
-    removed = sum((union.count(f) - target.count(f)) * price[f] for f in union)
+    added, removed = target.beyond(current).usd_per_hour(price), current.beyond(target).usd_per_hour(price)
     pauses = (added > 0) + (removed > 0)
     standing = (union.usd_per_hour(price) + head_usd_per_hour) * assumptions.pause_s * pauses
     return (added * assumptions.grow_s + removed * assumptions.drain_s + standing) / SECONDS_PER_HOUR

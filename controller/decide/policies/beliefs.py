@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from controller.decide.exploration.exploration import Exploration
+from controller.decide.exploration.probes import Exploration
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.outlook import Forecast, Outlook
+from controller.decide.model.forecast import Forecast
+from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.prior import expected_speeds
 from controller.decide.model.situation import Situation
 from controller.decide.policies.stability import overlap_reason, waiting_reason
@@ -33,11 +34,11 @@ class Beliefs(Protocol):
         """Returns the model of fleets; None while the batch is unknown."""
         ...
 
-    def too_uncertain(self, outlook: Outlook, then: Forecast) -> Constrained | None:
+    def too_uncertain(self, forecaster: Forecaster, then: Forecast) -> Constrained | None:
         """Returns why the evidence for a move is too thin; None where it is enough."""
         ...
 
-    def probe(self, outlook: Outlook, decision: Decision, base: Forecast) -> Decision | None:
+    def probe(self, forecaster: Forecaster, decision: Decision, base: Forecast) -> Decision | None:
         """Returns a move that measures promising flavors on top of what is due; None where none is worth it."""
         ...
 
@@ -61,13 +62,13 @@ class Measurements:
         guesses = expected_speeds(silent, situation.measured, situation.usd_per_hour, situation.settings)
         return situation.model({**situation.measured, **guesses})
 
-    def too_uncertain(self, outlook: Outlook, then: Forecast) -> Constrained | None:
+    def too_uncertain(self, forecaster: Forecaster, then: Forecast) -> Constrained | None:
         """Returns why the evidence is too thin. That a node is bad is certain enough."""
-        return None if then.bad_nodes else overlap_reason(outlook, then.target)
+        return None if then.bad_nodes else overlap_reason(forecaster, then.target)
 
-    def probe(self, outlook: Outlook, decision: Decision, base: Forecast) -> Decision | None:
+    def probe(self, forecaster: Forecaster, decision: Decision, base: Forecast) -> Decision | None:
         """Returns a move to the base fleet with a node of each flavor that is worth measuring."""
-        exploration = Exploration(outlook, base)
+        exploration = Exploration(forecaster, base)
         target, probes = exploration.worthwhile()
         if not probes:
             return None

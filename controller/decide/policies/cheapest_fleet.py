@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.outlook import Outlook
+from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
-from controller.decide.policies.base import nothing_to_decide
 from controller.decide.policies.beliefs import Beliefs, Measurements
+from controller.decide.policies.decided import decided, nothing_to_decide
 from controller.decide.policies.savings import gain, is_as_fast_for_less, too_small
 from controller.decide.policies.stability import ending_reason
 from controller.decide.search.choice import Choice, best_choice
@@ -39,41 +39,41 @@ class CheapestFleet:
     def _decide(self, situation: Situation) -> Decision:
         waiting = self.beliefs.waiting(situation)
         if waiting:
-            return situation.decision(Verdict.STAY, waiting)
+            return decided(situation, Verdict.STAY, waiting)
         model = self.beliefs.model(situation)
         if model is None:
-            return situation.decision(Verdict.STAY, WaitingForFacts())
+            return decided(situation, Verdict.STAY, WaitingForFacts())
         ending = ending_reason(situation, model)
         if ending:
-            return situation.decision(Verdict.STAY, ending)
+            return decided(situation, Verdict.STAY, ending)
         return self._compare(situation, model)
 
     def _compare(self, situation: Situation, model: FleetModel) -> Decision:
         """Finds the best fleet and weighs it against the present one."""
         silent = self.beliefs.silent(situation)
         caps = {f: cap for f, cap in situation.bounds.caps.items() if f not in silent}
-        outlook = Outlook.of(situation, model, replace(situation.bounds, caps=caps))
-        if not outlook.knows_current and outlook.violation is None:
-            return situation.decision(Verdict.REFUSE, _incomparable(situation))
-        choice = best_choice(outlook)
+        forecaster = Forecaster.of(situation, model, replace(situation.bounds, caps=caps))
+        if not forecaster.knows_current and forecaster.violation is None:
+            return decided(situation, Verdict.REFUSE, _incomparable(situation))
+        choice = best_choice(forecaster)
         if choice is None:
-            return situation.decision(Verdict.REFUSE, NoMeasuredFleetAllowed())
-        verdict, reason = self._verdict(outlook, choice)
-        decision = _with_evidence(outlook, verdict, replace(reason, shortfall=choice.shortfall), choice)
-        base = choice.forecast if verdict is Verdict.MOVE else outlook.stay
-        return self.beliefs.probe(outlook, decision, base) or decision
+            return decided(situation, Verdict.REFUSE, NoMeasuredFleetAllowed())
+        verdict, reason = self._verdict(forecaster, choice)
+        decision = _with_evidence(forecaster, verdict, replace(reason, shortfall=choice.shortfall), choice)
+        base = choice.forecast if verdict is Verdict.MOVE else forecaster.stay
+        return self.beliefs.probe(forecaster, decision, base) or decision
 
-    def _verdict(self, outlook: Outlook, choice: Choice) -> tuple[Verdict, Constrained]:
+    def _verdict(self, forecaster: Forecaster, choice: Choice) -> tuple[Verdict, Constrained]:
         """Returns whether the chosen fleet is worth the switch, and why."""
         then = choice.forecast
-        if then.target == outlook.situation.current:
+        if then.target == forecaster.situation.current:
             return Verdict.STAY, BestAlready(then.target)
-        if outlook.compulsion:
-            return Verdict.MOVE, outlook.compulsion
-        refusal = too_small(outlook, then) or self.beliefs.too_uncertain(outlook, then)
-        if refusal and not is_as_fast_for_less(outlook, then):
+        if forecaster.forced:
+            return Verdict.MOVE, forecaster.forced
+        refusal = too_small(forecaster, then) or self.beliefs.too_uncertain(forecaster, then)
+        if refusal and not is_as_fast_for_less(forecaster, then):
             return Verdict.REFUSE, refusal
-        return Verdict.MOVE, gain(outlook, then)
+        return Verdict.MOVE, gain(forecaster, then)
 
 
 def _incomparable(situation: Situation) -> Reason:
@@ -82,12 +82,12 @@ def _incomparable(situation: Situation) -> Reason:
     return PricesUnknown(faults) if faults else SpeedUnknown()
 
 
-def _with_evidence(outlook: Outlook, verdict: Verdict, reason: Reason, choice: Choice) -> Decision:
+def _with_evidence(forecaster: Forecaster, verdict: Verdict, reason: Reason, choice: Choice) -> Decision:
     """Returns the decision with the fleets that were compared."""
-    situation, then = outlook.situation, choice.forecast
-    compared = dict.fromkeys((situation.current, then.target, *runners_up(outlook)))
-    estimates = tuple(outlook.estimate(fleet) for fleet in compared)
-    saving = outlook.stay.remaining_usd - then.remaining_usd if outlook.knows_current else None
+    situation, then = forecaster.situation, choice.forecast
+    compared = dict.fromkeys((situation.current, then.target, *runners_up(forecaster)))
+    estimates = tuple(forecaster.estimate(fleet) for fleet in compared)
+    saving = forecaster.stay.remaining_usd - then.remaining_usd if forecaster.knows_current else None
     switching = then.switching_usd if then.target != situation.current else None
-    decision = situation.decision(verdict, reason, then.target, estimates, saving, switching)
-    return replace(decision, scaling=scaling(outlook, then.target))
+    decision = decided(situation, verdict, reason, then.target, estimates, saving, switching)
+    return replace(decision, scaling=scaling(forecaster, then.target))

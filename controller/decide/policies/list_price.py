@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from controller.decide.model.situation import Situation
-from controller.decide.policies.base import nothing_to_decide
+from controller.decide.policies.decided import decided, nothing_to_decide
 from controller.domain import Decision, Fleet, Verdict
 from controller.domain.reasons.deciding import CheapestByList, TooFewListed
 
@@ -23,9 +23,9 @@ class ListPrice:
     def _replace(self, situation: Situation) -> Decision:
         target = self._target(situation)
         if target.size < max(1, situation.bounds.min_nodes):
-            return situation.decision(Verdict.REFUSE, TooFewListed(self._measure))
+            return decided(situation, Verdict.REFUSE, TooFewListed(self._measure))
         verdict = Verdict.STAY if target == situation.current else Verdict.MOVE
-        return situation.decision(verdict, CheapestByList(target, self._measure), target)
+        return decided(situation, verdict, CheapestByList(target, self._measure), target)
 
     def _target(self, situation: Situation) -> Fleet:
         """The cheapest nodes, as many as there are now, within the limits."""

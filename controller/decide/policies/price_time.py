@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from controller.decide.limits.bounds import SLACK
 from controller.decide.model.situation import Situation
-from controller.decide.policies.base import nothing_to_decide
+from controller.decide.policies.decided import decided, nothing_to_decide
 from controller.domain import Decision, Verdict
 from controller.domain.reasons.deciding import (
     AllOneFlavor,
@@ -33,12 +33,12 @@ class PriceTime:
         present = situation.current.present
         faults = {flavor: situation.price_faults[flavor] for flavor in present if flavor in situation.price_faults}
         if faults:
-            return situation.decision(Verdict.REFUSE, PricesUnknown(faults))
+            return decided(situation, Verdict.REFUSE, PricesUnknown(faults))
         if len(present) < 2:
-            return situation.decision(Verdict.STAY, AllOneFlavor(situation.current))
+            return decided(situation, Verdict.STAY, AllOneFlavor(situation.current))
         unmeasured = situation.unmeasured(present)
         if unmeasured:
-            return situation.decision(Verdict.STAY, WaitingForFacts(tuple(unmeasured)))
+            return decided(situation, Verdict.STAY, WaitingForFacts(tuple(unmeasured)))
         return self._swap(situation)
 
     def _swap(self, situation: Situation) -> Decision:
@@ -49,9 +49,9 @@ class PriceTime:
         most_expensive = by_cost[-1]
         with_room = [f for f in by_cost if current.count(f) < situation.bounds.caps.get(f, 0)]
         if not with_room or cost[with_room[0]] >= cost[most_expensive] * (1 - SLACK):
-            return situation.decision(Verdict.STAY, NoRoomForCheaperFlavor(most_expensive))
+            return decided(situation, Verdict.STAY, NoRoomForCheaperFlavor(most_expensive))
         cheapest = with_room[0]
         target = current.with_count(cheapest, current.count(cheapest) + 1)
         target = target.with_count(most_expensive, target.count(most_expensive) - 1)
         reason = OneNodeToCheapest(cheapest, most_expensive, 1 - cost[cheapest] / cost[most_expensive])
-        return situation.decision(Verdict.MOVE, reason, target)
+        return decided(situation, Verdict.MOVE, reason, target)

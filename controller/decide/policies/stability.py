@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.outlook import Outlook
+from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
 from controller.domain import Fleet
 from controller.domain.objective import Objective
@@ -72,12 +72,12 @@ def ending_reason(situation: Situation, model: FleetModel) -> Reason | None:
     return None
 
 
-def overlap_reason(outlook: Outlook, target: Fleet) -> WithinUncertainty | None:
+def overlap_reason(forecaster: Forecaster, target: Fleet) -> WithinUncertainty | None:
     """Why the evidence is too thin: the two fleets are not far enough apart for the intervals of their speeds."""
-    current, settings = outlook.situation.current, outlook.situation.settings
+    current, settings = forecaster.situation.current, forecaster.situation.settings
     if settings.objective is Objective.TIME:
-        gain = 1 - outlook.step_time_s(target) / outlook.step_time_s(current)
+        gain = 1 - forecaster.step_time_s(target) / forecaster.step_time_s(current)
     else:
-        gain = 1 - outlook.usd_per_step(target) / outlook.usd_per_step(current)
-    doubt = settings.confidence_z * outlook.model.log_cost_difference_se(current, target)
+        gain = 1 - forecaster.usd_per_step(target) / forecaster.usd_per_step(current)
+    doubt = settings.confidence_z * forecaster.model.log_cost_difference_se(current, target)
     return None if gain > doubt else WithinUncertainty(target, gain, doubt, settings.objective.value)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from controller.decide.limits.bounds import Bounds, Found
-from controller.decide.limits.caps import violation
-from controller.decide.model.outlook import Forecast, Lack, Outlook
-from controller.decide.search.search import best_fleet
-from controller.decide.search.without_new_nodes import best_fewer
+from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.violations import violation
+from controller.decide.model.forecast import Forecast, Overrun
+from controller.decide.model.forecaster import Forecaster
+from controller.decide.search.best_fleet import best_fleet
+from controller.decide.search.found import Found
+from controller.decide.search.shrinking import best_shrunk
 from controller.domain import Fleet, MovePhase
 from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
@@ -27,131 +29,131 @@ class Choice:
     shortfall: Reason | None = None
 
 
-def best_choice(outlook: Outlook) -> Choice | None:
+def best_choice(forecaster: Forecaster) -> Choice | None:
     """The best allowed target, the present fleet included; None where no allowed fleet is known.
 
     Money, or time, is saved only with the margin of deadline and budget in hand: a fleet on the edge would have to be
     left again at once. On the edge it is the fleet with the most to spare that is right.
     """
-    margin = outlook.situation.settings.deadline_margin
-    kept = [forecast for forecast in _candidates(outlook, margin) if outlook.keeps(forecast, margin)]
+    margin = forecaster.situation.settings.deadline_margin
+    kept = [forecast for forecast in _candidates(forecaster, margin) if forecaster.keeps(forecast, margin)]
     if kept:
-        return Choice(min(kept, key=outlook.worth))
-    if outlook.violation is None and outlook.knows_current and outlook.compulsion is None:
-        return Choice(outlook.stay)
-    edge = [forecast for forecast in _candidates(outlook, 0.0) if outlook.keeps(forecast, 0.0)]
-    return Choice(max(edge, key=outlook.to_spare)) if edge else _least_bad(outlook)
+        return Choice(min(kept, key=forecaster.worth))
+    if forecaster.violation is None and forecaster.knows_current and forecaster.forced is None:
+        return Choice(forecaster.stay)
+    edge = [forecast for forecast in _candidates(forecaster, 0.0) if forecaster.keeps(forecast, 0.0)]
+    return Choice(max(edge, key=forecaster.to_spare)) if edge else _least_bad(forecaster)
 
 
-def _least_bad(outlook: Outlook) -> Choice | None:
+def _least_bad(forecaster: Forecaster) -> Choice | None:
     """The best where deadline or budget cannot be kept: the deadline comes first, and then the money."""
-    free = replace(outlook, time_left_s=None, money_left_usd=None)
+    free = replace(forecaster, time_left_s=None, money_left_usd=None)
     fastest = min(_found(free, Objective.TIME, 0.0), key=lambda f: f.remaining_s, default=None)
     cheapest = min(_found(free, Objective.COST, 0.0), key=lambda f: f.remaining_usd, default=None)
     if fastest is None or cheapest is None:
         return None
-    soonest_s = outlook.as_measured(fastest).remaining_s
-    if outlook.time_left_s is not None and soonest_s > outlook.time_left_s:
-        return Choice(fastest, DeadlineOutOfReach(fastest.target, soonest_s, outlook.time_left_s))
-    in_time = replace(outlook, money_left_usd=None)
+    soonest_s = forecaster.as_measured(fastest).remaining_s
+    if forecaster.time_left_s is not None and soonest_s > forecaster.time_left_s:
+        return Choice(fastest, DeadlineOutOfReach(fastest.target, soonest_s, forecaster.time_left_s))
+    in_time = replace(forecaster, money_left_usd=None)
     kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
     best = min(kept, key=lambda f: f.remaining_usd)
-    least_usd = outlook.as_measured(cheapest).remaining_usd
-    if outlook.money_left_usd is not None and least_usd > outlook.money_left_usd:
-        return Choice(best, BudgetOutOfReach(cheapest.target, least_usd, outlook.money_left_usd))
+    least_usd = forecaster.as_measured(cheapest).remaining_usd
+    if forecaster.money_left_usd is not None and least_usd > forecaster.money_left_usd:
+        return Choice(best, BudgetOutOfReach(cheapest.target, least_usd, forecaster.money_left_usd))
     return Choice(best, DeadlineAndBudgetOutOfReach())
 
 
-def _candidates(outlook: Outlook, margin: float) -> Iterator[Forecast]:
+def _candidates(forecaster: Forecaster, margin: float) -> Iterator[Forecast]:
     """What could be best by the objective; where there are promises, also by what keeps them best."""
-    objective = outlook.situation.settings.objective
-    yield from _found(outlook, objective, margin)
-    if outlook.is_promised:
-        yield from _found(outlook, Objective.COST if objective is Objective.TIME else Objective.TIME, margin)
-    yield from _without_bad_nodes(outlook)
+    objective = forecaster.situation.settings.objective
+    yield from _found(forecaster, objective, margin)
+    if forecaster.has_deadline_or_budget:
+        yield from _found(forecaster, Objective.COST if objective is Objective.TIME else Objective.TIME, margin)
+    yield from _without_bad_nodes(forecaster)
 
 
-def _found(outlook: Outlook, objective: Objective, margin: float) -> Iterator[Forecast]:
+def _found(forecaster: Forecaster, objective: Objective, margin: float) -> Iterator[Forecast]:
     """The present fleet, the best fleet, and the best that is there when some nodes have ended."""
-    current = outlook.situation.current
-    if outlook.violation is None and outlook.knows_current:
-        yield outlook.stay
-    best = _best_within(outlook, objective, margin)
+    current = forecaster.situation.current
+    if forecaster.violation is None and forecaster.knows_current:
+        yield forecaster.stay
+    best = _best_within(forecaster, objective, margin)
     if best is not None and best.target != current:
         yield best
-    fewer = best_fewer(outlook.model, outlook.within(margin, grows=False), current, objective)
-    if fewer is not None and fewer != current:
-        yield outlook.forecast(fewer)
+    shrunk = best_shrunk(forecaster.model, forecaster.bounds_within(margin, grows=False), current, objective)
+    if shrunk is not None and shrunk != current:
+        yield forecaster.forecast(shrunk)
 
 
-def _best_within(outlook: Outlook, objective: Objective, margin: float) -> Forecast | None:
+def _best_within(forecaster: Forecaster, objective: Objective, margin: float) -> Forecast | None:
     """The best fleet, searched again within tighter bounds where it does not keep deadline and budget after all."""
-    within, forecast = outlook.within(margin), None
+    within, forecast = forecaster.bounds_within(margin), None
     for _ in range(TRIES):
-        found = _plain(outlook, best_fleet(outlook.model, within, objective), within, objective)
+        found = _plain(forecaster, best_fleet(forecaster.model, within, objective), within, objective)
         if found is None:
             break
-        forecast = outlook.forecast(found.fleet)
-        lack = outlook.lack(forecast, margin)
-        if lack == Lack():
+        forecast = forecaster.forecast(found.fleet)
+        overrun = forecaster.overrun(forecast, margin)
+        if overrun == Overrun():
             break
-        within = _tighter(within, found, lack, outlook.remaining_steps)
+        within = _tighter(within, found, overrun, forecaster.remaining_steps)
     return forecast
 
 
-def _tighter(within: Bounds, found: Found, lack: Lack, steps: int) -> Bounds:
+def _tighter(within: Bounds, found: Found, overrun: Overrun, steps: int) -> Bounds:
     """Bounds that leave out the fleet that was found, by what it lacks."""
     max_step_s, max_usd = within.max_step_s, within.max_usd_per_step
-    if max_step_s is not None and lack.seconds:
-        max_step_s = max(0.0, min(max_step_s, found.step_s) - lack.seconds / steps)
-    if max_usd is not None and lack.usd:
-        max_usd = max(0.0, min(max_usd, found.usd_per_step) - lack.usd / steps)
+    if max_step_s is not None and overrun.seconds:
+        max_step_s = max(0.0, min(max_step_s, found.step_s) - overrun.seconds / steps)
+    if max_usd is not None and overrun.usd:
+        max_usd = max(0.0, min(max_usd, found.usd_per_step) - overrun.usd / steps)
     return replace(within, max_step_s=max_step_s, max_usd_per_step=max_usd)
 
 
-def _plain(outlook: Outlook, found: Found | None, within: Bounds, objective: Objective) -> Found | None:
+def _plain(forecaster: Forecaster, found: Found | None, within: Bounds, objective: Objective) -> Found | None:
     """The best fleet, or one of a single flavor that is as good but for `mixed_margin`."""
     if found is None or len(found.fleet.present) < 2:
         return found
-    allowed = 1 + outlook.situation.settings.mixed_margin
+    allowed = 1 + forecaster.situation.settings.mixed_margin
     singles = []
     for flavor in found.fleet.present:
-        single = best_fleet(outlook.model, replace(within, caps={flavor: within.caps[flavor]}), objective)
+        single = best_fleet(forecaster.model, replace(within, caps={flavor: within.caps[flavor]}), objective)
         if single is not None and single.value(objective) <= allowed * found.value(objective):
             singles.append(single)
     return min(singles, key=lambda single: single.value(objective), default=found)
 
 
-def _without_bad_nodes(outlook: Outlook) -> Iterator[Forecast]:
+def _without_bad_nodes(forecaster: Forecaster) -> Iterator[Forecast]:
     """The present fleet with its bad nodes ended, exchanged for nodes of another flavor, or replaced by their like."""
-    current = outlook.situation.current
-    for flavor, nodes in outlook.situation.bad_nodes.items():
+    current = forecaster.situation.current
+    for flavor, nodes in forecaster.situation.bad_nodes.items():
         bad = min(len(nodes), current.count(flavor))
-        if not {*nodes}.isdisjoint(_spared(outlook, flavor)):
+        if not {*nodes}.isdisjoint(_spared(forecaster, flavor)):
             continue
         gone = current.with_count(flavor, current.count(flavor) - bad)
-        others = [other for other in outlook.bounds.caps if other != flavor]
+        others = [other for other in forecaster.bounds.caps if other != flavor]
         for target in (gone, *(gone.with_count(other, gone.count(other) + bad) for other in others)):
-            if _is_allowed(outlook, target):
-                yield replace(outlook.forecast(target), bad_nodes=tuple(nodes))
+            if _is_allowed(forecaster, target):
+                yield replace(forecaster.forecast(target), bad_nodes=tuple(nodes))
         spare = current.with_count(flavor, current.count(flavor) + bad)
-        if _is_allowed(outlook, spare):
-            yield outlook.replacement(spare, tuple(nodes))
+        if _is_allowed(forecaster, spare):
+            yield forecaster.replacement(spare, tuple(nodes))
 
 
-def _spared(outlook: Outlook, flavor: str) -> set[str]:
+def _spared(forecaster: Forecaster, flavor: str) -> set[str]:
     """The instances that were there before a move took some of their flavor away: trying again would not end them."""
     shrunk = [
         move.at
-        for move in outlook.situation.history.moves
+        for move in forecaster.situation.history.moves
         if move.phase is MovePhase.DONE and move.target.count(flavor) < move.source.count(flavor)
     ]
-    earlier = [seen for seen in outlook.situation.observations if shrunk and seen.at <= shrunk[-1]]
+    earlier = [seen for seen in forecaster.situation.observations if shrunk and seen.at <= shrunk[-1]]
     return {fact.instance_id for seen in earlier for fact in seen.facts}
 
 
-def _is_allowed(outlook: Outlook, fleet: Fleet) -> bool:
+def _is_allowed(forecaster: Forecaster, fleet: Fleet) -> bool:
     """Whether a fleet keeps the limits and its speed is known, as is that of the present one."""
-    model = outlook.model
-    is_known = outlook.knows_current and model.knows(fleet)
-    return is_known and violation(fleet, outlook.bounds, model.usd_per_hour, model.head_usd_per_hour) is None
+    model = forecaster.model
+    is_known = forecaster.knows_current and model.knows(fleet)
+    return is_known and violation(fleet, forecaster.bounds, model.usd_per_hour, model.head_usd_per_hour) is None

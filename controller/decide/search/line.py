@@ -6,12 +6,15 @@ which falls to its least at S = sqrt(a B / (b t)) and rises after it. All functi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from controller.decide.limits.bounds import SLACK
+from controller.decide.limits.bounds import SLACK, Bounds
+from controller.decide.model.fleet_model import FleetModel
 from controller.decide.search.hull import Floats, Ints
+from controller.domain import SECONDS_PER_HOUR
 from controller.domain.objective import Objective
 
 RELAXED_SLACK = 1e-7
@@ -51,6 +54,19 @@ class Goal:
             & (usd <= self.max_usd_per_step * (1 + slack))
         )
         return np.where(allowed, value, np.inf)
+
+
+def goal_of(model: FleetModel, bounds: Bounds, objective: Objective) -> Goal:
+    """The bounds as numbers, in dollars per second."""
+    max_usd_per_hour = math.inf if bounds.max_usd_per_hour is None else bounds.max_usd_per_hour
+    return Goal(
+        objective=objective,
+        batch=model.tokens_per_step,
+        head=model.head_usd_per_hour / SECONDS_PER_HOUR,
+        max_price=(max_usd_per_hour - model.head_usd_per_hour) / SECONDS_PER_HOUR,
+        max_step_s=math.inf if bounds.max_step_s is None else bounds.max_step_s,
+        max_usd_per_step=math.inf if bounds.max_usd_per_step is None else bounds.max_usd_per_step,
+    )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from controller.decide.model.fleet_model import FleetModel
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.domain.units import TOKENS_PER_MILLION
 from controller.record.journal.summary import Summary
@@ -134,9 +135,12 @@ def _step(
     waits = communication_s(summaries)
     if not tokens or not waits or any(flavor not in tokens_per_s for flavor in fleet.present):
         return None
-    nearest = min(waits, key=lambda size: abs(size - fleet.size))
-    speed = sum(count * tokens_per_s[flavor] for flavor, count in fleet.present.items())
-    return median(tokens) / speed + waits[nearest], median(tokens), "model"
+
+    def nearest_wait_s(size: int) -> float:
+        return waits[min(waits, key=lambda measured: abs(measured - size))]
+
+    model = FleetModel(tokens_per_s, {}, median(tokens), nearest_wait_s)
+    return model.step_time_s(fleet), model.tokens_per_step, "model"
 
 
 def communication_s(summaries: Iterable[Summary]) -> dict[int, float]:

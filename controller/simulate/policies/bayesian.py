@@ -15,7 +15,7 @@ import numpy as np
 
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import is_usable, median
-from controller.decide.policies.base import nothing_to_decide
+from controller.decide.policies.decided import decided, nothing_to_decide
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Verdict
 from controller.domain.objective import Objective
 from controller.domain.reasons.deciding import BestOfTried, ExpectedToImprove, NothingTriedAllowed, WaitingForFleet
@@ -42,13 +42,13 @@ class Bayesian:
         moves = situation.history.moves
         began = (moves[-1].ended_at or moves[-1].at) if moves else 0.0
         if situation.current not in tried and situation.now - began < PATIENCE_S:
-            return situation.decision(Verdict.STAY, WaitingForFleet(situation.current))
+            return decided(situation, Verdict.STAY, WaitingForFleet(situation.current))
         candidates = [fleet for fleet in _candidates(situation) if fleet not in tried]
         if tried and candidates:
             fleet, improvement = _most_promising(situation, tried, candidates)
             if improvement >= STOP_IMPROVEMENT or len(tried) < MINIMUM_TRIALS:
                 reason = ExpectedToImprove(fleet, improvement)
-                return situation.decision(Verdict.MOVE, reason, fleet, is_probe=True)
+                return decided(situation, Verdict.MOVE, reason, fleet, is_probe=True)
         return self._settle(situation, tried)
 
     def _settle(self, situation: Situation, tried: Mapping[Fleet, float]) -> Decision:
@@ -56,10 +56,10 @@ class Bayesian:
         caps = situation.bounds.caps
         allowed = [f for f in tried if all(count <= caps.get(name, 0) for name, count in f.present.items())]
         if not allowed:
-            return situation.decision(Verdict.STAY, NothingTriedAllowed())
+            return decided(situation, Verdict.STAY, NothingTriedAllowed())
         best = min(allowed, key=lambda fleet: tried[fleet])
         verdict = Verdict.STAY if best == situation.current else Verdict.MOVE
-        return situation.decision(verdict, BestOfTried(best, len(tried)), best)
+        return decided(situation, verdict, BestOfTried(best, len(tried)), best)
 
 
 def _tried(situation: Situation) -> dict[Fleet, float]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.outlook import Forecast, Outlook
+from controller.decide.model.forecast import Forecast
+from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
 from controller.decide.policies.cheapest_fleet import CheapestFleet
@@ -40,11 +41,11 @@ class TrueSpeeds:
             return None
         return replace(model, tokens_per_step=truth.tokens_per_step, communication_s=truth.communication_s)
 
-    def too_uncertain(self, outlook: Outlook, then: Forecast) -> Constrained | None:
+    def too_uncertain(self, forecaster: Forecaster, then: Forecast) -> Constrained | None:
         """Returns None: nothing is uncertain."""
         return None
 
-    def probe(self, outlook: Outlook, decision: Decision, base: Forecast) -> Decision | None:
+    def probe(self, forecaster: Forecaster, decision: Decision, base: Forecast) -> Decision | None:
         """Returns None: nothing needs measuring."""
         return None
 

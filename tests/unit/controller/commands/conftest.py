@@ -43,6 +43,10 @@ class Cluster:
         self._observation = observation
         self.observer = self
 
+    @property
+    def observer(self) -> Cluster:
+        return self
+
     def look(self) -> Observation:
         return self._observation
 

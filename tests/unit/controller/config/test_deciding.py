@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from controller.commands.context import decide_settings
 from controller.config.deciding import DecideOptions, SwitchingOptions
-from controller.config.environment import Environment, parse_settings
+from controller.config.environment import Environment
+from controller.config.settings import parse_settings
 from controller.decide import Batches, DecideSettings, Objective, SwitchingAssumptions
 from controller.domain.errors import ConfigError
+from controller.loop.decide_settings import decide_settings
 from tests.unit.controller.harness import SETTINGS
 
 FILE = Path("centavo.yml")

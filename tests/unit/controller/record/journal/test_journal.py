@@ -31,6 +31,7 @@ from controller.domain import (
 )
 from controller.domain.errors import JournalError
 from controller.domain.reasons import Said
+from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run, start_run, unfinished_run
 from controller.record.journal.schema import FILE_NAME
@@ -61,7 +62,7 @@ FACT = Fact(
     0.2,
     MembershipChange(NOW - 5, 1, 2, 1.5, 0),
 )
-OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", Said("missing")),))
+OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", FactMissing()),))
 MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
 
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.search.search import goal_of
+from controller.decide.search.line import goal_of
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.domain.batches import Batches
 from controller.domain.objective import Objective
 
 
-def best_fewer(model: FleetModel, bounds: Bounds, current: Fleet, objective: Objective) -> Fleet | None:
+def best_shrunk(model: FleetModel, bounds: Bounds, current: Fleet, objective: Objective) -> Fleet | None:
     """The best of the fleets to which `current` shrinks as nodes end one by one, the dearest per token first.
 
     Nodes beyond the limits, and those of unknown speed, end in any case. None where none of these fleets is allowed.

@@ -1,51 +1,31 @@
-"""What lies ahead of each fleet: time and money for the rest of the work, and whether deadline and budget are kept."""
+"""Forecasts of time and money for the rest of the work on each fleet, and whether deadline and budget are kept."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from controller.decide.limits.bounds import Bounds
-from controller.decide.limits.caps import violation
 from controller.decide.limits.surge import exchange, moves_needed
+from controller.decide.limits.violations import violation
+from controller.decide.model.bad_nodes import held_up_s
 from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.forecast import Forecast, Overrun
 from controller.decide.model.situation import Situation
 from controller.decide.model.switching import switching_usd
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
-from controller.domain.batches import Batches
 from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 from controller.domain.reasons.limits import BreaksLimit, Constrained, TooExpensiveForBudget, TooSlowForDeadline
 
-COMPELLING_MARGIN = 0.005
+LEAST_MARGIN = 0.005
 """The present fleet may stay while it is expected to keep deadline and budget with this share to spare."""
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """What the rest of the work takes and costs if the fleet becomes `target` now, the switch included."""
-
-    target: Fleet
-    remaining_s: float
-    remaining_usd: float
-    switching_usd: float
-    bad_nodes: tuple[str, ...] = ()
-    """The bad nodes that the target is to get rid of, where that is what it is for."""
-
-
-@dataclass(frozen=True)
-class Lack:
-    """Time and money that a fleet would need beyond what deadline and budget leave; 0 where it is enough."""
-
-    seconds: float = 0.0
-    usd: float = 0.0
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """A situation seen through a model of speeds."""
+class Forecaster:
+    """Forecasts what fleets take and cost in one situation, by one model of speeds."""
 
     situation: Situation
     model: FleetModel
@@ -57,8 +37,8 @@ class Outlook:
     """Of the budget; None without one."""
 
     @classmethod
-    def of(cls, situation: Situation, model: FleetModel, bounds: Bounds) -> Outlook:
-        """The outlook with what is left of deadline and budget."""
+    def of(cls, situation: Situation, model: FleetModel, bounds: Bounds) -> Forecaster:
+        """Returns the forecaster with what is left of deadline and budget."""
         deadline_at, budget_usd = situation.limits.deadline_at, situation.limits.budget_usd
         return cls(
             situation,
@@ -70,18 +50,18 @@ class Outlook:
         )
 
     @property
-    def is_promised(self) -> bool:
-        """Whether there is a deadline or a budget."""
+    def has_deadline_or_budget(self) -> bool:
+        """Tells whether there is a deadline or a budget."""
         return self.time_left_s is not None or self.money_left_usd is not None
 
     @cached_property
     def knows_current(self) -> bool:
-        """Whether speed and price of all that runs are known."""
+        """Tells whether speed and price of all that runs are known."""
         return self.model.knows(self.situation.current)
 
     @cached_property
     def violation(self) -> Reason | None:
-        """Which limit the present fleet breaks. What runs need not end because its price is missing."""
+        """The limit that the present fleet breaks, if any. What runs need not end because its price is missing."""
         situation, current = self.situation, self.situation.current
         unpriced = {f: n for f, n in current.present.items() if f in situation.price_faults}
         may_stay = {f: n for f, n in unpriced.items() if f not in situation.limits.excluded}
@@ -91,49 +71,30 @@ class Outlook:
     # What fleets do
 
     def step_time_s(self, target: Fleet) -> float:
-        """Seconds of a step, with the bad nodes that `target` leaves where they are: of a flavor they go first."""
+        """Returns the seconds of a step, slowed down by the bad nodes that `target` keeps."""
         return self.model.step_time_s(target) + self._held_up_s(target)
 
     def _held_up_s(self, target: Fleet) -> float:
-        """Seconds that bad nodes add to a step."""
-        speeds = self.model.tokens_per_s
-        kept = [
-            (flavor, share)
-            for flavor, nodes in self.situation.bad_nodes.items()
-            for share in self._kept(flavor, nodes, target)
-        ]
-        if not kept:
-            return 0.0
-        sound = self.model.speed(target)
-        if self.model.batches is Batches.EQUAL:
-            slowed = min(sound, target.size * min(share * speeds[flavor] for flavor, share in kept))
-        else:
-            slowed = sound - sum((1 - share) * speeds[flavor] for flavor, share in kept)
-        return self.model.tokens_per_step * (1 / slowed - 1 / sound)
-
-    def _kept(self, flavor: str, nodes: Mapping[str, float], target: Fleet) -> list[float]:
-        """Of the bad nodes of a flavor, the slowest first, the shares of its speed of those that `target` keeps."""
-        leaving = max(0, self.situation.current.count(flavor) - target.count(flavor))
-        return list(nodes.values())[leaving : leaving + target.count(flavor)]
+        return held_up_s(self.model, self.situation.bad_nodes, self.situation.current, target)
 
     def usd_per_step(self, target: Fleet) -> float:
-        """Dollars of a step, bad nodes and the head included."""
+        """Returns the dollars of a step, bad nodes and the head included."""
         return self.model.fleet_usd_per_hour(target) / SECONDS_PER_HOUR * self.step_time_s(target)
 
     def estimate(self, fleet: Fleet) -> FleetEstimate:
-        """The fleet's numbers, bad nodes included; None where a speed or a price in it is unknown."""
+        """Returns the fleet's numbers, bad nodes included; None where a speed or a price in it is unknown."""
         held_up_s = self._held_up_s(fleet) if self.model.knows(fleet) else 0.0
         return self.model.estimate(fleet, self.remaining_steps, held_up_s)
 
     @cached_property
-    def misfit_s(self) -> float:
-        """How much longer a step takes than the model says, as measured on the present fleet; never negative."""
+    def model_error_s(self) -> float:
+        """Seconds that a measured step of the present fleet takes beyond the model; never negative."""
         measured_s = self.situation.step_time_s
         if measured_s is None or not self.knows_current:
             return 0.0
         return max(0.0, measured_s - self.step_time_s(self.situation.current))
 
-    # What a change comes to
+    # What a switch comes to
 
     @cached_property
     def stay(self) -> Forecast:
@@ -141,7 +102,7 @@ class Outlook:
         return self.forecast(self.situation.current)
 
     def forecast(self, target: Fleet) -> Forecast:
-        """The rest of the work if the fleet becomes `target`: the present one works until the new nodes have joined."""
+        """Returns the forecast for `target`. The present fleet works until the new nodes have joined."""
         current, settings = self.situation.current, self.situation.settings
         change = exchange(current, target)
         moves = moves_needed(change, self.situation.limits.max_surge, self.bounds)
@@ -152,7 +113,7 @@ class Outlook:
         return self._ahead(target, self.step_time_s(target), usd_per_hour, overlap_s, pauses, switch_usd)
 
     def replacement(self, spare: Fleet, bad_nodes: tuple[str, ...]) -> Forecast:
-        """The rest of the work if the present fleet grows to `spare`, and is then rid of its bad nodes."""
+        """Returns the forecast for a present fleet that grows to `spare`, and then ends its bad nodes."""
         current, settings = self.situation.current, self.situation.settings
         usd_per_hour = self.model.fleet_usd_per_hour(current)
         spare_usd = (self.model.fleet_usd_per_hour(spare) - usd_per_hour) * settings.cooldown_s / SECONDS_PER_HOUR
@@ -164,7 +125,7 @@ class Outlook:
     def _ahead(
         self, target: Fleet, step_s: float, usd_per_hour: float, overlap_s: float, pauses: int, switch_usd: float
     ) -> Forecast:
-        """The present fleet works on for `overlap_s`; then a step takes `step_s`."""
+        """Returns the forecast where the present fleet works on for `overlap_s` and a step then takes `step_s`."""
         current, steps, before_usd = self.situation.current, float(self.remaining_steps), 0.0
         if self.knows_current:
             overlap_s = min(overlap_s, steps * self.step_time_s(current))
@@ -176,20 +137,20 @@ class Outlook:
         return Forecast(target, remaining_s, work_usd + switch_usd, switch_usd)
 
     def switching_usd(self, source: Fleet, target: Fleet) -> float:
-        """Dollars of a move from one fleet to another."""
+        """Returns the dollars of a move from one fleet to another."""
         settings = self.situation.settings
         return switching_usd(source, target, self.model.usd_per_hour, settings.head_usd_per_hour, settings.switching)
 
     def worth(self, forecast: Forecast) -> float:
-        """What a forecast is judged by: dollars, or seconds, for the rest of the work. Less is better."""
+        """Returns the dollars, or the seconds, by which the objective judges a forecast. Less is better."""
         is_cost = self.situation.settings.objective is Objective.COST
         return forecast.remaining_usd if is_cost else forecast.remaining_s
 
     # Deadline and budget
 
     def as_measured(self, forecast: Forecast) -> Forecast:
-        """The forecast with what steps take beyond the model, which holds for other fleets too as far as one knows."""
-        extra_s = self.misfit_s * self.remaining_steps
+        """Returns the forecast with the model's error added, which is taken to be the same on every fleet."""
+        extra_s = self.model_error_s * self.remaining_steps
         extra_usd = self.model.fleet_usd_per_hour(forecast.target) * extra_s / SECONDS_PER_HOUR if extra_s else 0.0
         return replace(
             forecast,
@@ -198,48 +159,52 @@ class Outlook:
         )
 
     def to_spare(self, forecast: Forecast) -> float:
-        """The share of the needed time and money that is left over, the smaller of the two; inf without promises."""
+        """Returns the share of the needed time or money that is to spare, the smaller one; inf without limits."""
         needed = self.as_measured(forecast)
         pairs = ((self.time_left_s, needed.remaining_s), (self.money_left_usd, needed.remaining_usd))
         return min((left / max(need, 1e-9) - 1 for left, need in pairs if left is not None), default=math.inf)
 
     def keeps(self, forecast: Forecast, margin: float) -> bool:
-        """Whether deadline and budget are kept with this share to spare."""
+        """Tells whether deadline and budget are kept with this share to spare."""
         return self.to_spare(forecast) >= margin
 
-    def lack(self, forecast: Forecast, margin: float) -> Lack:
-        """What is missing for deadline and budget to be kept with this share to spare."""
+    def overrun(self, forecast: Forecast, margin: float) -> Overrun:
+        """Returns what the fleet needs beyond deadline and budget, which are to be kept with this share to spare."""
         needed = self.as_measured(forecast)
         lacks_s = lacks_usd = 0.0
         if self.time_left_s is not None:
             lacks_s = max(0.0, needed.remaining_s - self.time_left_s / (1 + margin))
         if self.money_left_usd is not None:
             lacks_usd = max(0.0, needed.remaining_usd - self.money_left_usd / (1 + margin))
-        return Lack(lacks_s, lacks_usd)
+        return Overrun(lacks_s, lacks_usd)
 
     @cached_property
-    def compulsion(self) -> Constrained | None:
-        """Why the present fleet cannot stay: a limit, the deadline or the budget."""
+    def forced(self) -> Constrained | None:
+        """Why the present fleet cannot stay: a limit, the deadline or the budget. None where it can."""
         current = self.situation.current
         if self.violation:
             return BreaksLimit(current, self.violation)
-        if self.keeps(self.stay, COMPELLING_MARGIN):
+        if self.keeps(self.stay, LEAST_MARGIN):
             return None
         stay = self.as_measured(self.stay)
-        if self.time_left_s is not None and stay.remaining_s * (1 + COMPELLING_MARGIN) > self.time_left_s:
+        if self.time_left_s is not None and stay.remaining_s * (1 + LEAST_MARGIN) > self.time_left_s:
             return TooSlowForDeadline(current, stay.remaining_s, self.time_left_s)
         assert self.money_left_usd is not None
         return TooExpensiveForBudget(current, stay.remaining_usd, self.money_left_usd)
 
     @cached_property
-    def promised(self) -> Bounds:
-        """The bounds with what deadline and budget leave for a step, with the usual share to spare."""
-        return self.within(self.situation.settings.deadline_margin)
+    def usual_bounds(self) -> Bounds:
+        """The bounds with deadline and budget, kept with the usual share to spare."""
+        return self.bounds_within(self.situation.settings.deadline_margin)
 
-    def within(self, margin: float, *, grows: bool = True) -> Bounds:
-        """The bounds with what deadline and budget leave for a step, once new nodes have joined where it grows.
+    def bounds_within(self, margin: float, *, grows: bool = True) -> Bounds:
+        """Returns the bounds with what deadline and budget leave for a step.
 
-        What depends on the fleet, dollars for its switch, is left out.
+        The dollars of the switch are left out, since they depend on the fleet.
+
+        Args:
+            margin: The share to spare.
+            grows: Whether the fleet grows, so that the present one works until the new nodes have joined.
         """
         switching, current = self.situation.settings.switching, self.situation.current
         grow_s = switching.grow_s if grows else 0.0
@@ -250,7 +215,7 @@ class Outlook:
         max_step_s = max_usd = None
         if self.time_left_s is not None:
             room_s = self.time_left_s / (1 + margin) - grow_s - 2 * switching.pause_s
-            max_step_s = max(0.0, room_s / steps - self.misfit_s)
+            max_step_s = max(0.0, room_s / steps - self.model_error_s)
         if self.money_left_usd is not None:
             spent_usd = rate * grow_s / SECONDS_PER_HOUR
             max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)

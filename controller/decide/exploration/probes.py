@@ -15,10 +15,11 @@ from controller.decide.exploration.probe_cost import ProbeCost
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.surge import exchange
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.outlook import Forecast, Outlook
+from controller.decide.model.forecast import Forecast
+from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.prior import expected_speeds
 from controller.decide.model.speeds import Speed
-from controller.decide.search.search import best_fleet
+from controller.decide.search.best_fleet import best_fleet
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.domain.batches import Batches
 from controller.domain.objective import Objective
@@ -31,7 +32,7 @@ MAX_JUDGED = 9
 """Of more flavors than this that could win, those that could win the most for the money are looked at."""
 GAIN_TOLERANCE, GAIN_SIZES = 1e-3, 200
 """A gain is a guess: it need not be found exactly, nor among all world sizes."""
-PROMISE_WEIGHT = 3.0
+DEADLINE_WEIGHT = 3.0
 """What a gain counts that brings a deadline or a budget into reach."""
 MAX_PROBES_PER_MOVE = 3
 WORTH_FACTOR = 1.5
@@ -65,45 +66,45 @@ class _Aim:
 class Exploration:
     """What could be measured on top of the fleet `base`, which is to be had anyway."""
 
-    outlook: Outlook
+    forecaster: Forecaster
     base: Forecast
 
     @cached_property
     def cost(self) -> ProbeCost:
         """What probes on top of the base fleet cost."""
-        return ProbeCost(self.outlook, self.base)
+        return ProbeCost(self.forecaster, self.base)
 
     @cached_property
     def _aim(self) -> _Aim:
         """Deadline first: the fastest fleet; then the budget: the cheapest one in time."""
-        outlook = self.outlook
-        objective, promised = outlook.situation.settings.objective, outlook.promised
-        if best_fleet(outlook.model, promised, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
+        forecaster = self.forecaster
+        objective, promised = forecaster.situation.settings.objective, forecaster.usual_bounds
+        if best_fleet(forecaster.model, promised, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
             return _Aim(objective, promised)
         in_time = replace(promised, max_usd_per_step=None)
-        if best_fleet(outlook.model, in_time, Objective.COST, GAIN_TOLERANCE, GAIN_SIZES) is not None:
-            return _Aim(Objective.COST, in_time, PROMISE_WEIGHT)
-        return _Aim(Objective.TIME, outlook.bounds, PROMISE_WEIGHT)
+        if best_fleet(forecaster.model, in_time, Objective.COST, GAIN_TOLERANCE, GAIN_SIZES) is not None:
+            return _Aim(Objective.COST, in_time, DEADLINE_WEIGHT)
+        return _Aim(Objective.TIME, forecaster.bounds, DEADLINE_WEIGHT)
 
     def _ahead(self, model: FleetModel) -> tuple[float, float]:
         """What the best fleet of a model is worth by the aim, and what it costs, in dollars for the rest of the work.
 
         Seconds count as what the present fleet costs meanwhile.
         """
-        aim, outlook = self._aim, self.outlook
+        aim, forecaster = self._aim, self.forecaster
         found = best_fleet(model, aim.bounds, aim.objective, GAIN_TOLERANCE, GAIN_SIZES)
         if found is None:
             return math.inf, math.inf
-        usd = found.usd_per_step * outlook.remaining_steps
+        usd = found.usd_per_step * forecaster.remaining_steps
         if aim.objective is Objective.COST:
             return usd, usd
-        rate = outlook.model.fleet_usd_per_hour(outlook.situation.current) / SECONDS_PER_HOUR
-        return found.step_s * outlook.remaining_steps * rate, usd
+        rate = forecaster.model.fleet_usd_per_hour(forecaster.situation.current) / SECONDS_PER_HOUR
+        return found.step_s * forecaster.remaining_steps * rate, usd
 
     @cached_property
     def _known(self) -> tuple[float, float]:
         """The same without measuring anything."""
-        return self._ahead(self.outlook.model)
+        return self._ahead(self.forecaster.model)
 
     def worthwhile(self) -> tuple[Fleet, list[Probe]]:
         """The base fleet with a node of each flavor that is worth measuring now, and those flavors."""
@@ -122,14 +123,17 @@ class Exploration:
     @property
     def _is_sensible(self) -> bool:
         """Whether the present fleet is known, and a slow probe would not hold up the others."""
-        return self.outlook.model.batches is Batches.BALANCED and self.outlook.knows_current
+        return self.forecaster.model.batches is Batches.BALANCED and self.forecaster.knows_current
 
     # What measuring gains
 
     def _unmeasured(self) -> dict[str, Speed]:
         """What is expected of the flavors that could be started and were not measured well in this run."""
-        situation, here = self.outlook.situation, {*self.outlook.situation.current.present, *self.base.target.present}
-        wanted = [f for f in self.outlook.bounds.caps if f not in here and f not in situation.barred]
+        situation, here = (
+            self.forecaster.situation,
+            {*self.forecaster.situation.current.present, *self.base.target.present},
+        )
+        wanted = [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]
         known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
         never = situation.unmeasured(wanted)
         return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}
@@ -142,7 +146,7 @@ class Exploration:
 
     def _hopeful(self) -> Iterator[Probe]:
         """The flavors that could win, with what they would gain at best."""
-        margin_usd = self.outlook.situation.settings.saving_margin * self.base.remaining_usd
+        margin_usd = self.forecaster.situation.settings.saving_margin * self.base.remaining_usd
         for flavor, guess in self._unmeasured().items():
             grown = self._with_node(self.base.target, flavor)
             if grown is not None:
@@ -153,7 +157,7 @@ class Exploration:
 
     def _gain(self, flavor: str, tokens_per_s: float) -> tuple[float, float]:
         """What a flavor of this speed gains, and what the rest of the work then costs at least, in dollars."""
-        worth, usd = self._ahead(self.outlook.model.with_speeds({flavor: tokens_per_s}))
+        worth, usd = self._ahead(self.forecaster.model.with_speeds({flavor: tokens_per_s}))
         return self._aim.weight * (self._known[0] - worth), min(usd, self._known[1])
 
     def _expected_usd(self, probe: Probe) -> float:
@@ -173,7 +177,7 @@ class Exploration:
 
         Where the fleet is full, a node of the base fleet's dearest flavor per token gives way.
         """
-        outlook, model = self.outlook, self.outlook.model
+        forecaster, model = self.forecaster, self.forecaster.model
         grown = fleet.with_count(flavor, fleet.count(flavor) + 1)
         if not self._has_room(grown):
             leaving = [f for f in fleet.present if f in self.base.target.present]
@@ -181,22 +185,22 @@ class Exploration:
                 return None
             dearest = max(leaving, key=lambda f: (model.usd_per_hour[f] / model.tokens_per_s[f], f))
             grown = grown.with_count(dearest, grown.count(dearest) - 1)
-        keeps_surge = exchange(outlook.situation.current, grown).keeps(outlook.situation.limits.max_surge)
+        keeps_surge = exchange(forecaster.situation.current, grown).keeps(forecaster.situation.limits.max_surge)
         return grown if self._has_room(grown) and keeps_surge else None
 
     def _has_room(self, fleet: Fleet) -> bool:
         """Whether a fleet keeps the limits on nodes and on dollars per hour."""
-        bounds = self.outlook.bounds
+        bounds = self.forecaster.bounds
         most, most_usd = bounds.max_nodes, bounds.max_usd_per_hour
         is_small = most is None or fleet.size <= most
-        return is_small and (most_usd is None or self.outlook.model.fleet_usd_per_hour(fleet) <= most_usd)
+        return is_small and (most_usd is None or self.forecaster.model.fleet_usd_per_hour(fleet) <= most_usd)
 
     def _is_affordable(self, target: Fleet, probes: list[Probe], spent_usd: float) -> bool:
         """Whether the probe budget bears it if no probe does any work, and if one of them makes the rest cheap.
 
         So must what deadline and budget leave if no probe does any work.
         """
-        situation = self.outlook.situation
+        situation = self.forecaster.situation
         idle = dict.fromkeys((probe.flavor for probe in probes), IDLE_TOKENS_PER_S)
         cases = [(idle, self._known[1])]
         cases += [({**idle, probe.flavor: probe.guess.at(HOPE_Z)}, probe.least_usd) for probe in probes]
@@ -204,7 +208,7 @@ class Exploration:
             most_usd = situation.settings.probe_share * (situation.history.spent_usd + rest_usd)
             if spent_usd + self.cost.planned_usd(target, speeds) > most_usd:
                 return False
-        return self.cost.keeps_promises(target, idle)
+        return self.cost.keeps_deadline_and_budget(target, idle)
 
 
 def _by_yield(probe: Probe) -> tuple[float, str]:

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import Batches, Objective
-from controller.decide.limits.bounds import Bounds, Found
+from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.search.search import TOLERANCE, best_fleet
+from controller.decide.search.best_fleet import TOLERANCE, best_fleet
+from controller.decide.search.found import Found
 from controller.domain import Fleet
 
 
