@@ -9,8 +9,9 @@ from typing import TypeVar
 from controller.domain import Decision, Fleet, Verdict
 from controller.edges.git import GitError
 from controller.edges.github import GitHubError
+from controller.review.proposal import ProposalError
 from controller.review.proposal_text import proposal_of
-from controller.review.proposals import ProposalError, ProposalOutcome, Proposals, Proposed
+from controller.review.proposals import ProposalOutcome, Proposals, Proposed
 from controller.words.reasons import reason_in_words
 
 Tell = Callable[[str], None]

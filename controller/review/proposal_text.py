@@ -9,7 +9,7 @@ from controller.domain.reasons.flavors import NotMeasured
 from controller.record.report.explanation import render_explanation
 from controller.review.markdown_text import GITHUB_LIMIT, MARGIN, characters, cut
 from controller.review.plan_summary import Quantity, sides
-from controller.review.proposals import Proposal
+from controller.review.proposal import Proposal
 from controller.review.templates import template
 from controller.words import numbers as words
 from controller.words.flavors import notes_in_words

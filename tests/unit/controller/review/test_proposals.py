@@ -14,9 +14,10 @@ from controller.domain.reasons import Said
 from controller.edges.git import Git
 from controller.edges.github import GitHub, GitHubError, open_github
 from controller.review.approval import PullRequestApproval
+from controller.review.proposal import Proposal, ProposalError
 from controller.review.proposal_mark import read_mark
 from controller.review.proposal_text import proposal_of
-from controller.review.proposals import Proposal, ProposalError, ProposalOutcome, Proposals
+from controller.review.proposals import ProposalOutcome, Proposals
 from tests.support.github import REPOSITORY, FakeGitHub
 
 CAPACITY = "terraform/environments/local/capacity.auto.tfvars.json"
