@@ -43,10 +43,6 @@ class Cluster:
         self._observation = observation
         self.observer = self
 
-    @property
-    def observer(self) -> Cluster:
-        return self
-
     def look(self) -> Observation:
         return self._observation
 
