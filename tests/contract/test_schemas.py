@@ -132,7 +132,7 @@ def test_of_a_node_of_which_nothing_is_known_the_facts_have_a_code(root: Path, c
     assert centavo(root, "facts", "--json") == 0
     observation = json.loads(capsys.readouterr().out)
     check(observation, "observation")
-    assert [node["reason_code"] for node in observation["unknown"]] == ["said"] * 6
+    assert [node["reason_code"] for node in observation["unknown"]] == ["not-asked"] * 6
 
 
 @pytest.mark.usefixtures("down")
