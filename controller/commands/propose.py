@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from controller.commands.command import Command
 from controller.commands.context import Context
-from controller.commands.proposing import add_proposal_options, open_proposals, with_estimates
+from controller.commands.shared.command import Command
+from controller.commands.shared.proposing import add_proposal_options, open_proposals, with_estimates
 from controller.domain import Decision, Verdict
 from controller.loop import decide_on
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run
-from controller.review.approval import describe
-from controller.review.proposal import Proposal, ProposalError
-from controller.review.proposal_text import proposal_of
-from controller.review.proposals import ProposalOutcome, Proposals, body_of
+from controller.review.proposing.approval import describe
+from controller.review.proposing.proposal import Proposal, ProposalError
+from controller.review.proposing.proposal_text import proposal_of
+from controller.review.proposing.proposals import ProposalOutcome, Proposals, body_of
 from controller.words.reasons import reason_in_words
 
 

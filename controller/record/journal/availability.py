@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.record.journal.table import Table
+from controller.record.journal.schema import Table
 
 
 class AvailabilityTable(Table):

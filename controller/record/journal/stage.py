@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from controller.record.journal.table import RunValues
+from controller.record.journal.run import RunValues
 
 
 class Stage(str, Enum):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from controller.commands.apply import apply_reviewed
-from controller.commands.judged_plan import admit
 from controller.commands.review import review
+from controller.commands.shared.judged_plan import admit
 from controller.domain.errors import GuardError
-from controller.review.reviewed_plan import SealError
+from controller.review.plans.reviewed_plan import SealError
 from tests.unit.controller.commands.review_desk import Desk, desk, options
 
 __all__ = ["desk"]
