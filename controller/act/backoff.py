@@ -10,19 +10,26 @@ LONGEST_S = 86400.0
 
 
 def backoff_s(first_s: float, failures: int) -> float:
-    """How long to wait after so many failures in a row (at least one), `first_s` after the first, in seconds."""
+    """Returns how long to wait, in seconds.
+
+    Args:
+        first_s: How long to wait after the first failure.
+        failures: The number of failures in a row, at least one.
+    """
     doublings = min(failures - 1, 32)
     return min(LONGEST_S, first_s * 2.0**doublings)
 
 
 def failures_to_grow(flavor: str, moves: Sequence[Move]) -> int:
-    """How often in a row moves to more nodes of a flavor were undone; `moves` are oldest first."""
+    """Returns how often in a row moves to more nodes of a flavor were undone. `moves` are oldest first."""
     return len(_failed_in_a_row(moves, lambda move: move.target.count(flavor) > move.source.count(flavor)))
 
 
 def retry_at(target: Fleet, moves: Sequence[Move], first_s: float) -> float | None:
-    """From when on (seconds since the epoch) a fleet may be moved to again; None where the last move to it was not
-    undone or refused. `moves` are oldest first."""
+    """Returns from when on a fleet may be moved to again (seconds since the epoch).
+
+    Returns None where the last move to it was neither undone nor refused. `moves` are oldest first.
+    """
     failed = _failed_in_a_row(moves, lambda move: move.target == target)
     if not failed:
         return None
@@ -30,7 +37,7 @@ def retry_at(target: Fleet, moves: Sequence[Move], first_s: float) -> float | No
 
 
 def _failed_in_a_row(moves: Sequence[Move], counts: Callable[[Move], bool]) -> list[Move]:
-    """The last of these moves that were undone or refused, newest first, back to one that was done."""
+    """Returns the last of these moves that were undone or refused, newest first, back to one that was done."""
     failed: list[Move] = []
     for move in reversed(moves):
         if counts(move) and move.phase is MovePhase.DONE:

@@ -39,6 +39,7 @@ class CapacityFile:
         self._last: Fleet | None = None
 
     def exists(self) -> bool:
+        """Returns whether there is a capacity file."""
         return self.path.exists()
 
     def read(self) -> Fleet:

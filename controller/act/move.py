@@ -114,7 +114,7 @@ class MoveRunner:
 
     def _join(self, move: Move) -> Move:
         """Lets the new nodes in, and chooses the nodes that leave."""
-        hosts = self._taking_part(move)
+        hosts = _taking_part(self._cluster, move)
         added = [i for i in hosts if i.instance_id in move.grown]
         lost = {*move.grown} - {i.instance_id for i in added}
         if lost:
@@ -126,7 +126,7 @@ class MoveRunner:
 
     def _shrink(self, move: Move) -> Move:
         """Lets the nodes that stay train without the others, and only then gives the others back."""
-        staying = [i for i in self._taking_part(move) if i.instance_id not in move.drain]
+        staying = [i for i in _taking_part(self._cluster, move) if i.instance_id not in move.drain]
         self._train_on(staying, staying, self._limits.drain_s, DidNotGoOn)
         try:
             self._release(move.target, {i.instance_id for i in staying})
@@ -143,16 +143,12 @@ class MoveRunner:
     def _fail(self, move: Move, error: CentavoError) -> Move:
         """Refuses a move that has changed nothing yet, and begins to roll back any other."""
         is_early = move.phase in (MovePhase.PROPOSED, MovePhase.GROWING)
-        if is_early and isinstance(error, _NEVER_STARTED) and not self._has_grown():
+        if is_early and isinstance(error, _NEVER_STARTED) and not _has_grown(self._cluster):
             return self._track.end(move, MovePhase.REFUSED, error.reason)
         flavors = blamed(move, error)
         if flavors:
             self._unavailable(flavors, error.reason)
         return self._track.turn_back(move, error.reason)
-
-    def _has_grown(self) -> bool:
-        members = self._cluster.members()
-        return any(i.instance_id not in members for i in self._cluster.workers())
 
     def _roll_back(self, move: Move) -> Move:
         """Lets the source train on without what was added, and only then gives the added nodes back."""
@@ -161,7 +157,7 @@ class MoveRunner:
             added = added_by(move, workers, self._cluster.members())
             staying = [i for i in workers if i.instance_id not in added and i.is_running]
             if move.phase is MovePhase.SHRINKING:
-                everyone = self._taking_part(move)
+                everyone = _taking_part(self._cluster, move)
                 self._train_on(everyone, everyone, self._limits.join_s, DidNotJoin)
                 move = self._track.keep(replace(move, phase=MovePhase.JOINING))
             if move.phase is MovePhase.JOINING:
@@ -195,11 +191,6 @@ class MoveRunner:
             raise _TrainingEndedError
         return observation
 
-    def _taking_part(self, move: Move) -> list[Instance]:
-        """Returns the running workers that are members, that the move has added, or that it has drained."""
-        known = self._cluster.members() | {*move.grown, *move.drain}
-        return [i for i in self._cluster.workers() if i.is_running and i.instance_id in known]
-
     def _end_with_training(self, move: Move) -> Move:
         """Ends the move: the fleet goes as a whole now, so that nothing is left to finish or to undo."""
         if move.phase is MovePhase.SHRINKING and move.outcome_reason is None:
@@ -213,3 +204,15 @@ class MoveRunner:
             "Nothing was removed that trains. The controller tries again in its next pass.",
             reason=error.reason,
         ) from error
+
+
+def _has_grown(cluster: Cluster) -> bool:
+    """Returns whether there are workers that take no part in the training yet."""
+    members = cluster.members()
+    return any(i.instance_id not in members for i in cluster.workers())
+
+
+def _taking_part(cluster: Cluster, move: Move) -> list[Instance]:
+    """Returns the running workers that are members, that the move has added, or that it has drained."""
+    known = cluster.members() | {*move.grown, *move.drain}
+    return [i for i in cluster.workers() if i.is_running and i.instance_id in known]

@@ -10,7 +10,7 @@ from typing import Any
 from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
 from controller.config.checks import check_limits
-from controller.config.constraints import Asked, Promises, nothing_asked
+from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
 from controller.config.load import load_environment
 from controller.domain import Observation, Price
@@ -127,7 +127,7 @@ class Context:
             )
         journal.set_policy(policy)
         limits = environment.settings.limits
-        journal.promise(asked, Promises(limits.deadline_at, limits.budget_usd))
+        journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd))
         self._journal = journal
         return journal
 

@@ -11,6 +11,7 @@ from controller.commands.shared.command import Command
 from controller.commands.shared.run_report import write_reports
 from controller.domain import Fleet
 from controller.domain.errors import CentavoError
+from controller.domain.reasons.ending import EnvironmentDestroyed
 from controller.loop import keep_speeds
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run
@@ -55,7 +56,7 @@ def _end(context: Context, journal: Journal) -> None:
     if journal.info().environment != context.environment.name or journal.stage() is Stage.ENDED:
         return
     if journal.status() == "running":
-        journal.end("interrupted", "the environment was destroyed", context.clock.now())
+        journal.end("interrupted", EnvironmentDestroyed(), context.clock.now())
         keep_speeds(context.environment, journal)
     journal.set_stage(Stage.ENDED)
     write_reports(context, journal)

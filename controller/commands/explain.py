@@ -66,10 +66,10 @@ def _print_one(journal: Journal, numbered: Numbered, as_json: bool) -> None:
         print(json.dumps(_plain(numbered), indent=2))
         return
     info = journal.info()
-    limits = info.promises.onto(Limits())
+    limits = info.constraints.onto(Limits())
     print(f"Decision {number} of run {info.run}, {iso(decision.at)}")
     print(render_explanation(decision, limits=limits, spent_usd=journal.spent_usd(decision.at)), end="")
-    for words in constraints_in_words(info.promises.deadline_at, info.promises.budget_usd):
+    for words in constraints_in_words(info.constraints.deadline_at, info.constraints.budget_usd):
         print(words)
     moves = [str(other) for other in journal.numbers_of(Verdict.MOVE) if other != number]
     if moves:

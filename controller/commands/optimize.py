@@ -16,6 +16,7 @@ from controller.loop import at_once
 from controller.loop.decide_settings import check_policy
 from controller.record.journal import Journal, Stage
 from controller.review.proposing.approval import PullRequestApproval
+from controller.review.proposing.proposals import Proposals
 from controller.words.constraints import constraints_in_words
 
 
@@ -46,14 +47,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def optimize(context: Context, options: argparse.Namespace) -> int:
-    """Runs the main job, from the beginning or from where the last controller stopped."""
+    """Runs the main job, from the beginning or from where the last controller stopped.
+
+    Every option is checked before a run is made.
+    """
     policy = options.policy or context.environment.settings.controller.policy
     check_policy(policy)
     context.set_interval(options.interval)
     check_reporting_options(options)
+    proposals = open_proposals(context, options) if options.via == "pull-request" else None
     journal = context.journal(policy, parse_asked(options.deadline, options.budget))
     _print_head(journal, policy)
-    approval = pull_request_approval(context, journal, options) if options.via == "pull-request" else None
+    approval = None if proposals is None else pull_request_approval(context, journal, proposals)
     try:
         with reporting(context, journal, options):
             context.optimizer(journal, approval or at_once).run()
@@ -65,12 +70,12 @@ def optimize(context: Context, options: argparse.Namespace) -> int:
     return 0
 
 
-def pull_request_approval(context: Context, journal: Journal, options: argparse.Namespace) -> PullRequestApproval:
+def pull_request_approval(context: Context, journal: Journal, proposals: Proposals) -> PullRequestApproval:
     """Returns the approval of `optimize --via pull-request`."""
     return PullRequestApproval(
         context.environment.name,
         journal.info().run,
-        open_proposals(context, options),
+        proposals,
         partial(_note, context, journal),
         partial(with_estimates, context, journal),
     )
@@ -78,7 +83,7 @@ def pull_request_approval(context: Context, journal: Journal, options: argparse.
 
 def _print_head(journal: Journal, policy: str) -> None:
     info = journal.info()
-    asked = info.promises
+    asked = info.constraints
     within = "".join(f", {words}" for words in constraints_in_words(asked.deadline_at, asked.budget_usd))
     print(f"Run {info.run}, environment {info.environment}, policy {policy}{within}: {journal.directory}", flush=True)
 

@@ -51,8 +51,8 @@ def _run(context: Context, journal: Journal, is_up: bool) -> dict[str, Any]:
         "stage": journal.stage().value,
         "status": journal.status(),
         "started_at": iso(info.started_at),
-        "deadline_at": None if info.promises.deadline_at is None else iso(info.promises.deadline_at),
-        "budget_usd": info.promises.budget_usd,
+        "deadline_at": None if info.constraints.deadline_at is None else iso(info.constraints.deadline_at),
+        "budget_usd": info.constraints.budget_usd,
         "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
         "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],
     }

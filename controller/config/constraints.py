@@ -1,4 +1,4 @@
-"""Until when a training shall be done, and for how much: what a person asks of one run, and what centavo.yml says."""
+"""The constraints of a run: the deadline and the budget that a person asks for, or that centavo.yml gives."""
 
 from __future__ import annotations
 
@@ -16,46 +16,58 @@ _DURATION = re.compile("".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in UNIT_S
 
 
 @dataclass(frozen=True)
-class Promises:
-    """A deadline (seconds since the epoch) and a budget (US dollars, what has been spent included). None: no such."""
+class Constraints:
+    """A deadline and a budget. None: there is no such constraint."""
 
     deadline_at: float | None = None
+    """Seconds since the epoch."""
     budget_usd: float | None = None
+    """US dollars for the whole training, what has been spent included."""
 
-    def over(self, other: Promises) -> Promises:
-        """These, and what the other says where these say nothing."""
-        return Promises(
+    def over(self, other: Constraints) -> Constraints:
+        """Returns these constraints, completed from the other ones: the deadline, the budget, or both."""
+        return Constraints(
             other.deadline_at if self.deadline_at is None else self.deadline_at,
             other.budget_usd if self.budget_usd is None else self.budget_usd,
         )
 
     def onto(self, limits: Limits) -> Limits:
-        """The limits under these promises."""
-        held = self.over(Promises(limits.deadline_at, limits.budget_usd))
+        """Returns the limits with these constraints. They take precedence over those that the limits have."""
+        held = self.over(Constraints(limits.deadline_at, limits.budget_usd))
         return replace(limits, deadline_at=held.deadline_at, budget_usd=held.budget_usd)
 
 
-NOTHING_PROMISED = Promises()
+NO_CONSTRAINTS = Constraints()
 
-Asked = Callable[[float], Promises]
-"""What a person asks for, given the run's start (seconds since the epoch). Raises ConfigError."""
+Asked = Callable[[float], Constraints]
+"""Returns what a person asks for, given the run's start (seconds since the epoch). Raises ConfigError."""
 
 
-def nothing_asked(started_at: float) -> Promises:
-    """Nothing: what was asked for before, and what centavo.yml says, holds."""
-    return NOTHING_PROMISED
+def nothing_asked(started_at: float) -> Constraints:
+    """Returns no constraints: what was asked for before, and what centavo.yml says, holds."""
+    return NO_CONSTRAINTS
 
 
 def parse_asked(deadline: str | None, budget: str | None) -> Asked:
-    """What `--deadline` and `--budget` say. Raises ConfigError for what is no duration, time or sum of money."""
+    """Returns what `--deadline` and `--budget` ask for.
+
+    Raises:
+        ConfigError: A text is no duration, time, or sum of money.
+    """
     deadline_of = parse_deadline(deadline) if deadline is not None else None
     budget_usd = parse_budget(budget) if budget is not None else None
-    return lambda started_at: Promises(deadline_of(started_at) if deadline_of else None, budget_usd)
+    return lambda started_at: Constraints(deadline_of(started_at) if deadline_of else None, budget_usd)
 
 
 def parse_deadline(text: str) -> Callable[[float], float]:
-    """From a run's start to its deadline, both in seconds since the epoch: `text` is a duration (2h30m) or an ISO 8601
-    time with its zone. Raises ConfigError, and so does the result for a start that is not before the deadline."""
+    """Returns the function from a run's start to its deadline, both in seconds since the epoch.
+
+    Args:
+        text: A duration from the run's start (2h30m), or an ISO 8601 time with its zone.
+
+    Raises:
+        ConfigError: The text is neither. The function raises it for a start that is not before the deadline.
+    """
     duration_s = parse_duration(text)
     if duration_s is not None:
         return lambda started_at: started_at + duration_s
@@ -77,14 +89,14 @@ _DEADLINES = "Give a duration from the run's start, such as 90s, 10m or 2h30m, o
 
 
 def parse_duration(text: str) -> float | None:
-    """The seconds of days, hours, minutes and seconds (1d, 2h30m, 90s); None for any other text and for zero."""
+    """Returns the seconds of a duration such as 1d, 2h30m or 90s; None for any other text, and for zero."""
     found = _DURATION.fullmatch(text.strip())
     parts = found.groups() if found else ()
     return sum(float(count) * UNIT_S[unit] for unit, count in zip(UNIT_S, parts, strict=False) if count) or None
 
 
 def parse_budget(text: str) -> float:
-    """US dollars. Raises ConfigError for what is no number above zero."""
+    """Returns the US dollars in a text. Raises ConfigError for a text that is no number above zero."""
     try:
         usd = float(text.strip().removeprefix("$"))
     except ValueError:

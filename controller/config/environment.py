@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,11 +95,11 @@ class Environment:
         """Returns the environment with another time between two looks of the loop, in seconds; None changes nothing.
 
         Raises:
-            ConfigError: The interval is not above zero.
+            ConfigError: The interval is no number above zero.
         """
         if interval_s is None:
             return self
-        if not interval_s > 0:
+        if not math.isfinite(interval_s) or interval_s <= 0:
             raise ConfigError(f"The interval is {interval_s:g} s.", "Give a number of seconds above zero.")
         controller = self.settings.controller.model_copy(update={"interval_s": interval_s})
         return Environment(self.name, self.root, self.settings.model_copy(update={"controller": controller}))

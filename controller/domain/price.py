@@ -19,10 +19,14 @@ class Price:
 
 
 def on_demand_name(instance_type: str) -> str:
-    """Under which name the on-demand price of a type stands beside that of the flavor, which is bought on spot."""
+    """Returns the name of the on-demand price of an instance type.
+
+    The price of a flavor has the name of its instance type. Where the flavor is bought on spot, a head of the same type
+    needs this second price.
+    """
     return f"{instance_type} (on-demand)"
 
 
 def head_price(prices: Mapping[str, Price], instance_type: str) -> Price | None:
-    """What the head costs: it is bought on demand, also where a flavor of its type is not. None where unknown."""
+    """Returns the price of the head, which is always bought on demand; None where it is unknown."""
     return prices.get(on_demand_name(instance_type), prices.get(instance_type))

@@ -6,12 +6,16 @@ from datetime import datetime, timezone
 
 
 def iso(at: float) -> str:
-    """A time (seconds since the epoch) as ISO 8601 in UTC, to the second."""
+    """Returns a time (seconds since the epoch) as ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_time(text: object) -> float:
-    """Seconds since the epoch of an ISO 8601 time with a zone (`2026-11-21T06:00:00Z`). Raises ValueError."""
+    """Returns the seconds since the epoch of a time in ISO 8601 with its zone (`2026-11-21T06:00:00Z`).
+
+    Raises:
+        ValueError: The text is no such time, or names no zone.
+    """
     if not isinstance(text, str):
         raise ValueError(f"{text!r} is not a time")
     moment = datetime.fromisoformat(_python_310_form(text))
@@ -21,7 +25,7 @@ def parse_time(text: object) -> float:
 
 
 def _python_310_form(text: str) -> str:
-    """Python 3.10 reads neither `Z` nor fractions of other than three or six digits."""
+    """Returns the time as Python 3.10 reads it, without `Z` and with fractions of six digits."""
     text = text.strip()
     if text.endswith(("Z", "z")):
         text = text[:-1] + "+00:00"

@@ -142,9 +142,10 @@ def _failed(playbook: str, status: str, outcome: Outcome, log: Path) -> AnsibleE
 
 
 def parse_local_facts(output: str) -> dict[str, Any]:
-    """The facts of one host by name, as Ansible's own `ansible_local` has them: JSON, or a text that says why not.
+    """Returns the facts of one host by name, as in Ansible's own `ansible_local`: JSON, or a text that says why not.
 
-    `output` has a line for each file: its name, and its content in base64.
+    Args:
+        output: A line for each file: its name, and its content in base64.
     """
     facts: dict[str, Any] = {}
     for line in output.splitlines():
@@ -159,7 +160,7 @@ def parse_local_facts(output: str) -> dict[str, Any]:
 
 
 def inventory(access: SshAccess, instances: Sequence[Instance]) -> dict[str, Any]:
-    """An inventory in Ansible's own form: groups head and workers, hosts called by their instance ids."""
+    """Returns an inventory in Ansible's own form: groups head and workers, with instance ids as the hosts' names."""
 
     def group(role: str) -> dict[str, Any]:
         return {"hosts": {i.instance_id: _host(access, i) for i in instances if i.role == role}}
@@ -180,7 +181,7 @@ def _host(access: SshAccess, instance: Instance) -> dict[str, Any]:
 
 
 def _said(result: Mapping[str, Any]) -> str:
-    """The most telling part of a failed task's result, shortened."""
+    """Returns the most telling part of a failed task's result, shortened."""
     for key in ("msg", "stderr", "module_stderr", "stdout", "module_stdout"):
         text = str(result.get(key) or "").strip()
         if text and not text.startswith(("MODULE FAILURE", "non-zero return code")):

@@ -31,7 +31,7 @@ class Aws:
         self._groups: Any = boto3.client("autoscaling", region_name=region, config=client_config())
 
     def instances(self, cluster: str) -> tuple[Instance, ...]:
-        """The cluster's instances that are pending or running, head included, in order of launch."""
+        """Returns the cluster's instances that are pending or running, head included, in order of launch."""
 
         def call() -> list[Instance]:
             pages = self._ec2.get_paginator("describe_instances").paginate(
@@ -51,7 +51,7 @@ class Aws:
         return tuple(sorted(found, key=lambda i: (i.launched_at or 0.0, i.instance_id)))
 
     def failures(self, group: str, since: float) -> tuple[str, ...]:
-        """Why the group could not launch instances since a time (seconds since the epoch), newest first."""
+        """Returns why the group could not launch instances since a time (seconds since the epoch), newest first."""
 
         def call() -> list[dict[str, Any]]:
             answer = self._groups.describe_scaling_activities(AutoScalingGroupName=group, MaxRecords=20)
@@ -64,7 +64,7 @@ class Aws:
         )
 
     def desired(self, groups: Iterable[str]) -> dict[str, int]:
-        """The desired capacity of each Auto Scaling group that exists."""
+        """Returns the desired capacity of each Auto Scaling group that exists."""
         names = list(groups)
 
         def call() -> list[dict[str, Any]]:
@@ -107,12 +107,12 @@ class Aws:
 
 
 def client_config() -> Config:
-    """How patient a client is."""
+    """Returns how patient a client is."""
     return Config(retries={"max_attempts": 5, "mode": "standard"}, connect_timeout=5, read_timeout=30)
 
 
 def speak(purpose: str, call: Callable[[], Result]) -> Result:
-    """What the call gives. Raises AwsError, which says what AWS did not do, where it fails."""
+    """Returns what the call gives. Raises AwsError where it fails; `purpose` says what AWS did not do then."""
     try:
         return call()
     except (ClientError, BotoCoreError) as error:

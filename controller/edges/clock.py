@@ -16,10 +16,10 @@ class Clock(Protocol):
     """The time of day, and waiting."""
 
     def now(self) -> float:
-        """Seconds since the Unix epoch."""
+        """Returns the seconds since the Unix epoch."""
 
     def sleep(self, seconds: float) -> None:
-        """Waits. Raises StoppedError as soon as a person asks to stop."""
+        """Lets time pass. Raises StoppedError as soon as a person asks to stop."""
 
 
 class SystemClock:
@@ -29,18 +29,21 @@ class SystemClock:
         self._stop = threading.Event()
 
     def now(self) -> float:
+        """Returns the seconds since the Unix epoch."""
         return time.time()
 
     def sleep(self, seconds: float) -> None:
+        """Lets time pass. Raises StoppedError as soon as a person asks to stop."""
         if self._stop.wait(max(0.0, seconds)):
             raise StoppedError("Stopped.")
 
     def is_stopping(self) -> bool:
+        """Returns whether a person has asked to stop."""
         return self._stop.is_set()
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """While inside, SIGINT and SIGTERM ask to stop at the next safe point."""
+        """Turns SIGINT and SIGTERM, while inside, into the wish to stop at the next safe point."""
         previous = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield

@@ -32,11 +32,11 @@ class Git:
         self.root = Path(self._text("rev-parse", "--show-toplevel"))
 
     def remote_url(self) -> str:
-        """The remote's address. Raises GitError when there is no such remote."""
+        """Returns the remote's address. Raises GitError when there is no such remote."""
         return self._text("remote", "get-url", self.remote)
 
     def default_branch(self) -> str:
-        """The branch that the remote's HEAD points to."""
+        """Returns the branch that the remote's HEAD points to."""
         for line in self._text("ls-remote", "--symref", self.remote, "HEAD").splitlines():
             if line.startswith("ref: refs/heads/"):
                 return line.split()[1].removeprefix("refs/heads/")
@@ -53,29 +53,29 @@ class Git:
         return self._text("rev-parse", kept)
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """A file's content in a commit; None when it is not there."""
+        """Returns a file's content in a commit; None when it is not there."""
         done = self._try("cat-file", "blob", f"{commit}:{path}")
         return done.stdout if done.returncode == 0 else None
 
     def message(self, commit: str) -> str:
-        """A commit's whole message."""
+        """Returns a commit's whole message."""
         return self._text("show", "--no-patch", "--format=%B", commit)
 
     def parents(self, commit: str) -> tuple[str, ...]:
-        """The ids of a commit's parents."""
+        """Returns the ids of a commit's parents."""
         return tuple(self._text("show", "--no-patch", "--format=%P", commit).split())
 
     def changed_paths(self, base: str, commit: str) -> tuple[str, ...]:
-        """The files in which two commits differ."""
+        """Returns the files in which two commits differ."""
         return tuple(self._text("diff", "--name-only", base, commit).splitlines())
 
     def has_in_log(self, commit: str, line: str, path: str) -> bool:
-        """Whether a commit that changed the file, `commit` or one before it, has this line in its message."""
+        """Returns whether the message of a commit that changed the file, `commit` or an earlier one, has this line."""
         messages = self._text("log", "--format=%B", commit, "--", path)
         return line in messages.splitlines()
 
     def commit_file(self, base: str, path: str, content: bytes, message: str) -> str:
-        """A commit on top of `base` that sets one file, its id. Nothing in the working tree changes."""
+        """Makes a commit on top of `base` that sets one file. Nothing in the working tree changes. Returns its id."""
         blob = self._text("hash-object", "-w", "--stdin", stdin=content)
         with tempfile.TemporaryDirectory(prefix="centavo-") as folder:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}

@@ -50,7 +50,7 @@ class Transport(Protocol):
     """How a request reaches GitHub."""
 
     def send(self, method: str, path: str, payload: Mapping[str, Any] | None = None) -> Any:
-        """The parsed answer. Raises GitHubError."""
+        """Returns the parsed answer. Raises GitHubError."""
 
 
 class GitHub:
@@ -61,7 +61,7 @@ class GitHub:
         self._transport = transport
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
-        """Those from a branch of the repository itself, open or not, the newest first."""
+        """Returns the pull requests from a branch of the repository itself, open or not, the newest first."""
         owner = self.repository.partition("/")[0]
         query = urllib.parse.urlencode(
             {"head": f"{owner}:{branch}", "state": "all", "sort": "created", "direction": "desc", "per_page": 30}
@@ -91,7 +91,7 @@ class Rest:
         self._api_url, self._token = api_url.rstrip("/"), token
 
     def send(self, method: str, path: str, payload: Mapping[str, Any] | None = None) -> Any:
-        """The parsed answer. Raises GitHubError with what GitHub said; the token is never in it."""
+        """Returns the parsed answer. Raises GitHubError with what GitHub said; the token is never in it."""
         request = urllib.request.Request(
             f"{self._api_url}/{path}",
             method=method,
@@ -117,7 +117,7 @@ class Gh:
     """Requests through the command line tool, which keeps the login."""
 
     def send(self, method: str, path: str, payload: Mapping[str, Any] | None = None) -> Any:
-        """The parsed answer. Raises GitHubError with what `gh` said."""
+        """Returns the parsed answer. Raises GitHubError with what `gh` said."""
         body = [] if payload is None else ["--input", "-"]
         text = None if payload is None else json.dumps(payload)
         done = _gh("api", "--method", method, path, *body, stdin=text)
@@ -128,8 +128,11 @@ class Gh:
 
 
 def open_github(remote_url: str, environ: Mapping[str, str]) -> GitHub | None:
-    """The remote's repository on GitHub, as far as it can be talked to: with `GITHUB_TOKEN` (or `GH_TOKEN`), or by a
-    `gh` that is logged in. None when there is neither, or the remote is not on GitHub."""
+    """Returns the remote's repository on GitHub.
+
+    It is spoken to with `GITHUB_TOKEN` (or `GH_TOKEN`), or by a `gh` that is logged in. None when there is neither, or
+    the remote is not on GitHub.
+    """
     repository = environ.get("GITHUB_REPOSITORY") or repository_of(remote_url)
     if repository is None:
         return None
@@ -142,7 +145,7 @@ def open_github(remote_url: str, environ: Mapping[str, str]) -> GitHub | None:
 
 
 def repository_of(remote_url: str) -> str | None:
-    """`owner/name` of a remote on a GitHub host; None for any other remote."""
+    """Returns `owner/name` of a remote on a GitHub host; None for any other remote."""
     found = re.match(r"(?:https://(?:[^@/]*@)?|ssh://git@|git@)([^/:]+)[:/]+([^/]+/[^/]+?)(?:\.git)?/?$", remote_url)
     return found[2] if found and "github" in found[1] else None
 

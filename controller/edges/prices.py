@@ -36,7 +36,7 @@ class AwsPrices:
         return boto3.client("autoscaling", region_name=self._region, config=client_config())
 
     def on_demand(self, flavors: Iterable[str]) -> list[str]:
-        """The price list's entries of these instance types, each a JSON text."""
+        """Returns the price list's entries of these instance types, each a JSON text."""
 
         def call() -> list[str]:
             pages = self._pricing.get_paginator("get_products")
@@ -50,8 +50,12 @@ class AwsPrices:
         return speak("tell the on-demand prices", call)
 
     def spot(self, groups: Mapping[str, str | None]) -> list[dict[str, Any]]:
-        """The spot prices that hold now of these flavors, each in the zones of its Auto Scaling group (in all zones
-        where that is None or does not exist yet), as entries of the history."""
+        """Returns the spot prices of these flavors that hold now, as entries of the history.
+
+        Args:
+            groups: By flavor its Auto Scaling group. Prices count in the group's zones; in all zones where the group is
+                None or does not exist yet.
+        """
 
         def call() -> list[dict[str, Any]]:
             pages = self._ec2.get_paginator("describe_spot_price_history").paginate(
@@ -67,7 +71,7 @@ class AwsPrices:
         ]
 
     def _zones(self, groups: set[str]) -> dict[str | None, list[str]]:
-        """The availability zones of each group that exists."""
+        """Returns the availability zones of each group that exists."""
 
         def call() -> list[dict[str, Any]]:
             pages = self._groups.get_paginator("describe_auto_scaling_groups")
@@ -81,7 +85,7 @@ _GROUPS = "AutoScalingGroups"
 
 
 def product_filters(instance_type: str, region: str) -> list[dict[str, str]]:
-    """The filters with which `pricing.get_products` answers with the on-demand Linux price of one instance type."""
+    """Returns the filters with which `pricing.get_products` tells the on-demand Linux price of one instance type."""
     wanted = {
         "instanceType": instance_type,
         "regionCode": region,

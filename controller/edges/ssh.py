@@ -30,7 +30,7 @@ class SshAccess:
     jump_through_head: bool
 
     def address(self, instance: Instance) -> str:
-        """Where to reach a node from here."""
+        """Returns the address at which a node is reached from here. Raises CentavoError where it has none."""
         if instance.role == "head" and self.jump_through_head and instance.public_ip:
             return instance.public_ip
         if instance.private_ip is None:
@@ -81,7 +81,7 @@ class SshAccess:
 
 
 def control_directory(belonging_to: Path) -> Path:
-    """A private folder with a short path, for a Unix socket's path has at most 108 bytes (sun_path)."""
+    """Returns a private folder with a short path, since a Unix socket's path has at most 108 bytes (`sun_path`)."""
     digest = hashlib.sha256(str(belonging_to).encode()).hexdigest()[:8]
     directory = Path(tempfile.gettempdir()) / f"centavo-{os.getuid()}-{digest}"
     directory.mkdir(mode=0o700, exist_ok=True)
@@ -125,7 +125,7 @@ def _outcome(process: subprocess.Popen[str]) -> str | None:
 
 
 def ensure_key_pair(identity_file: Path) -> str:
-    """The public key of the identity, made with ssh-keygen when there is none. Raises CentavoError."""
+    """Returns the public key of the identity, which ssh-keygen makes when there is none. Raises CentavoError."""
     public = identity_file.with_name(identity_file.name + ".pub")
     if not identity_file.exists():
         identity_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -111,7 +111,7 @@ class Terraform:
         return Plan(file, code == CHANGES, self.show(file) if read and code == CHANGES else {})
 
     def show(self, file: Path) -> Mapping[str, Any]:
-        """A plan file's JSON."""
+        """Returns a plan file's JSON."""
         code, out, err = self._run("show", str(file), json=IsFlagged)
         if code:
             raise self._error("show", out, err, "Make a new plan.")
@@ -130,8 +130,10 @@ class Terraform:
             )
 
     def state_id(self) -> tuple[str, int]:
-        """Lineage and serial of the state as it is now: they tell whether anything was applied since. An environment
-        that was never applied has no lineage yet."""
+        """Returns lineage and serial of the state as it is now, which tell whether anything was applied since.
+
+        An environment that was never applied has no lineage yet.
+        """
         code, out, err = self._run("state pull")
         if code:
             raise self._error("state pull", out, err, "Is the backend that holds the state within reach?")
@@ -139,7 +141,7 @@ class Terraform:
         return str(state.get("lineage", "")), int(state.get("serial", 0))
 
     def outputs(self) -> Outputs | None:
-        """What exists; None before the first apply and after a destroy. Starts no provider, so it is cheap."""
+        """Returns what exists; None before the first apply and after a destroy. Starts no provider, so it is cheap."""
         code, out, err = self._run("output", json=IsFlagged)
         if code:
             raise self._error("output", out, err, "Run `centavo apply` first.")
@@ -174,7 +176,7 @@ class Terraform:
 
 
 def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
-    """Terraform's outputs, typed; None when there are none. Raises TerraformError when they are not ours."""
+    """Returns Terraform's outputs, typed; None when there are none. Raises TerraformError when some are missing."""
     if not document:
         return None
     try:

@@ -114,7 +114,7 @@ class PlanChange:
         return self.after if self.after is not None else self.before or {}
 
     def tag(self, key: str) -> str | None:
-        """A tag, from a `tags` map or from an Auto Scaling group's `tag` blocks."""
+        """Returns a tag, from a `tags` map or from an Auto Scaling group's `tag` blocks."""
         tags = self.values.get("tags_all") or self.values.get("tags")
         if isinstance(tags, Mapping) and isinstance(tags.get(key), str):
             return str(tags[key])
@@ -125,11 +125,11 @@ class PlanChange:
         return None
 
     def changed_keys(self) -> tuple[str, ...]:
-        """The top-level attributes that differ, or that nobody knows before the apply."""
+        """Returns the top-level attributes that differ, or that nobody knows before the apply."""
         return tuple(dict.fromkeys(_top(attribute.path) for attribute in self.attributes()))
 
     def attributes(self) -> tuple[AttributeChange, ...]:
-        """Every leaf that differs, in order of path."""
+        """Returns every leaf that differs, in order of path."""
         before, after = dict(_leaves(self.before or {})), dict(_leaves(self.after or {}))
         return tuple(
             AttributeChange(path, before.get(path), after.get(path), _is_under(path, self.replace_paths))
@@ -138,7 +138,7 @@ class PlanChange:
         )
 
     def telling_attributes(self) -> tuple[AttributeChange, ...]:
-        """Those of `attributes` that say something to a reader: left out is what only the provider will work out."""
+        """Returns those of `attributes` that tell a reader something. What only the provider works out is left out."""
         worked_out = {key for key, value in (self.after or {}).items() if value is Marker.UNKNOWN} - self.configured
         return tuple(
             attribute
@@ -189,7 +189,7 @@ class Plan:
         return _capacities((group, group.after) for group in self.groups)
 
     def head_type(self, after: bool) -> str | None:
-        """The head's instance type before or after; None where there is no head."""
+        """Returns the head's instance type before or after; None where there is no head."""
         for change in self.changes:
             if change.type == "aws_instance" and change.tag(ROLE_TAG) == "head":
                 side = change.after if after else change.before
@@ -210,7 +210,7 @@ class Plan:
 
 
 def parse_plan(document: Any) -> Plan:
-    """The typed plan of a parsed `terraform show -json`. Raises PlanError saying what is wrong with it."""
+    """Returns the typed plan of a parsed `terraform show -json`. Raises PlanError saying what is wrong with it."""
     if not isinstance(document, Mapping) or not isinstance(document.get("format_version"), str):
         raise PlanError("This is not the JSON of a Terraform plan.", "Make it with `terraform show -json PLANFILE`.")
     version = document["format_version"]
@@ -238,14 +238,14 @@ def parse_plan(document: Any) -> Plan:
 
 
 def parse_changes(document: Mapping[str, Any]) -> tuple[PlanChange, ...]:
-    """What a plan's JSON says of each managed resource, in its order; data sources are left out."""
+    """Returns what a plan's JSON says of each managed resource, in its order. Data sources are left out."""
     root = (document.get("configuration") or {}).get("root_module") or {}
     resources = document.get("resource_changes") or ()
     return tuple(_change(raw, root) for raw in resources if raw.get("mode", "managed") == "managed")
 
 
 def flavor_of(change: PlanChange) -> str | None:
-    """The flavor of a group of workers: its tag, or else its key in Terraform's `for_each`."""
+    """Returns the flavor of a group of workers: its tag, or else its key in Terraform's `for_each`."""
     return change.tag(FLAVOR_TAG) or change.index
 
 
@@ -276,7 +276,7 @@ def _action(actions: Any) -> Action:
 
 
 def _index(raw: Mapping[str, Any]) -> str | None:
-    """The resource's own key, or the innermost key in its module's address: `module.flavor["c5.large"]`."""
+    """Returns the resource's own key, or the innermost key in its module's address: `module.flavor["c5.large"]`."""
     if isinstance(raw.get("index"), str):
         return str(raw["index"])
     _, opening, rest = str(raw.get("module_address", "")).rpartition('["')
@@ -284,7 +284,7 @@ def _index(raw: Mapping[str, Any]) -> str | None:
 
 
 def _configured(raw: Mapping[str, Any], root: Mapping[str, Any]) -> frozenset[str]:
-    """The attributes that the code sets of a resource, looked up along its module's path."""
+    """Returns the attributes that the code sets of a resource, looked up along its module's path."""
     module = root
     keyless = re.sub(r"\[[^\]]*\]", "", str(raw.get("module_address", "")))
     for name in keyless.split(".")[1::2]:
@@ -312,7 +312,7 @@ class _Either:
 
 
 def _masked(value: Any, sensitive: _Either, unknown: Any, before: Any) -> Any:
-    """The value with markers where it is sensitive or unknown; a sensitive one tells whether it is as it was before."""
+    """Returns the value with markers where it is sensitive or unknown. A sensitive one tells whether it has changed."""
     if sensitive.is_marked:
         return Marker.SENSITIVE if value == before and unknown is not True else Marker.SENSITIVE_CHANGED
     if unknown is True:
@@ -329,14 +329,14 @@ def _masked(value: Any, sensitive: _Either, unknown: Any, before: Any) -> Any:
 
 
 def _says_something(part: Any) -> bool:
-    """Whether a part that is only in the unknowns holds an unknown: `after_unknown` also marks with false and {}."""
+    """Returns whether a part that is only in the unknowns holds an unknown: `after_unknown` also has false and {}."""
     if isinstance(part, Mapping):
         return any(_says_something(inner) for inner in part.values())
     return any(_says_something(inner) for inner in part) if isinstance(part, list) else isinstance(part, Marker)
 
 
 def _at(container: Any, key: Any) -> Any:
-    """The part of a value that may be a mapping, a list or neither."""
+    """Returns the part of a value that may be a mapping, a list or neither."""
     if isinstance(container, Mapping):
         return container.get(key)
     if isinstance(container, list) and isinstance(key, int) and key < len(container):
@@ -345,8 +345,10 @@ def _at(container: Any, key: Any) -> Any:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """All (path, leaf) of a value. Nulls, empty texts and containers are no leaves: providers built on the older SDK
-    mix them up (a group's `capacity_reservation_preference` turns from null to ""), and Terraform shows no such change.
+    """Returns all leaves of a value with their paths.
+
+    Nulls, empty texts and containers are no leaves: providers built on the older SDK mix them up (a group's
+    `capacity_reservation_preference` turns from null to ""), and Terraform shows no such change.
     """
     if isinstance(value, Mapping):
         for key, part in value.items():
@@ -359,7 +361,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _path(steps: list[Any]) -> str:
-    """Terraform's path of keys and numbers as a person writes it: `tag[0].value`."""
+    """Returns Terraform's path of keys and numbers as a person writes it: `tag[0].value`."""
     text = ""
     for step in steps:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
@@ -367,7 +369,7 @@ def _path(steps: list[Any]) -> str:
 
 
 def _top(path: str) -> str:
-    """The attribute that a path begins with."""
+    """Returns the attribute that a path begins with."""
     return re.split(r"[.\[]", path)[0]
 
 
@@ -385,7 +387,7 @@ def _capacities(groups: Iterator[tuple[PlanChange, Mapping[str, Any] | None]]) -
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold: markers as their text."""
+    """Returns a value that JSON can hold: markers as their text."""
     if isinstance(value, Marker):
         return str(value)
     if isinstance(value, Mapping):

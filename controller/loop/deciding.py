@@ -39,7 +39,7 @@ def decide_on(
         known_tokens_per_s=_recalled(journal, observation.fleet),
     )
     progress = read_progress(observation, info.started_at)
-    given = DecisionInput((*earlier, observation), prices, info.promises.onto(limits), progress, history)
+    given = DecisionInput((*earlier, observation), prices, info.constraints.onto(limits), progress, history)
     return decide(given)
 
 

@@ -40,13 +40,14 @@ class Training:
     def _keep_end(self) -> None:
         job, end = self._job, self._job.cluster.observer.end
         assert end is not None
-        words = None if end.reason is None else reason_in_words(end.reason)
-        job.journal.end("finished" if end.finished else "failed", words, job.clock.now())
+        job.journal.end("finished" if end.finished else "failed", end.reason, job.clock.now())
         keep_speeds(job.environment, job.journal)
-        job.note("the training has finished" if end.finished else f"the training has failed: {words}")
+        job.note(
+            "the training has failed: " + reason_in_words(end.reason) if end.reason else "the training has finished"
+        )
 
     def _pass(self) -> None:
-        """Observes, and then does one thing: goes on with a move, mends the membership, or decides."""
+        """Makes one pass: observes, and then goes on with a move, mends the membership, or decides."""
         job = self._job
         recall_speeds(job)
         observation = job.cluster.observe()

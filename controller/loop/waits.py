@@ -11,7 +11,6 @@ from controller.domain.reasons import Reason
 from controller.domain.reasons.moving import WaitsAfterFailure
 from controller.edges.clock import Clock
 from controller.record.journal import Journal
-from controller.words.reasons import reason_in_words
 
 
 class Waits:
@@ -48,4 +47,4 @@ class Waits:
         for flavor in flavors:
             failures = failures_to_grow(flavor, moves) + 1
             until = now + backoff_s(self._first_wait_s, failures)
-            self._journal.set_unavailable(flavor, until, reason_in_words(reason))
+            self._journal.set_unavailable(flavor, until, reason)

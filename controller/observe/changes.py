@@ -1,4 +1,4 @@
-"""Joins and leaves of the training, gathered from what the ranks say was the last one."""
+"""The joins and leaves of the training, gathered from what each rank says was the last one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SAME_CHANGE_S = 3.0
 
 
 def membership_changes(observations: Iterable[Observation], since: float) -> tuple[MembershipChange, ...]:
-    """The distinct changes since a time (seconds since the epoch), oldest first; each with its longest pause."""
+    """Returns the distinct changes since a time (seconds since the epoch), oldest first, with their longest pauses."""
     seen = [
         fact.last_change
         for observation in observations
@@ -22,7 +22,7 @@ def membership_changes(observations: Iterable[Observation], since: float) -> tup
 
 
 def distinct_changes(seen: Iterable[MembershipChange]) -> tuple[MembershipChange, ...]:
-    """Each change once, oldest first, with the longest pause that any rank tells of."""
+    """Returns each change once, oldest first, with the longest pause that any rank tells of."""
     distinct: list[MembershipChange] = []
     for change in sorted(seen, key=lambda change: change.at):
         same = next((i for i, other in enumerate(distinct) if _are_same(change, other)), None)

@@ -21,7 +21,7 @@ from controller.domain import (
     Verdict,
 )
 from controller.domain.reasons import Reason
-from controller.record.journal.reasons import plain_reason, reason_from_plain
+from controller.record.journal.reasons import plain_reason, reason_from_plain, reason_from_text
 
 
 def to_json(value: Any) -> str:
@@ -90,18 +90,10 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
     for name in ("grown", "drain"):
         values[name] = tuple(json.loads(values[name]))
     for name in ("reason", "outcome_reason"):
-        values[name] = None if values[name] is None else _reason(values[name])
+        values[name] = None if values[name] is None else reason_from_text(values[name])
     values["phase"] = MovePhase(values["phase"])
     values["is_probe"] = bool(values["is_probe"])
     return Move(**values)
-
-
-def _reason(text: str) -> Reason:
-    """Returns the reason in a column of the journal. Older journals have words there, which come back as `Said`."""
-    try:
-        return reason_from_plain(json.loads(text))
-    except ValueError:
-        return reason_from_plain(text)
 
 
 def _fact(raw: dict[str, Any]) -> Fact:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
@@ -27,6 +28,14 @@ def described_reason(reason: Reason | None, words: str = "reason", prefix: str =
         return {words: None, f"{prefix}_code": None, f"{prefix}_facts": None}
     facts = plain_reason(reason)
     return {words: reason_in_words(reason), f"{prefix}_code": facts.pop("code"), f"{prefix}_facts": facts}
+
+
+def reason_from_text(text: str) -> Reason:
+    """Returns the reason in a column of the journal: JSON, or the words that older journals have there."""
+    try:
+        return reason_from_plain(json.loads(text))
+    except ValueError:
+        return Said(text)
 
 
 def reason_from_plain(raw: Any) -> Reason:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controller.config.constraints import NOTHING_PROMISED, Promises
+from controller.config.constraints import NO_CONSTRAINTS, Constraints
 from controller.domain import Fleet
 from controller.record.journal import codec
 from controller.record.journal.schema import Table
@@ -31,7 +31,7 @@ class RunInfo:
     policy: str
     started_at: float
     initial: Fleet
-    promises: Promises = NOTHING_PROMISED
+    constraints: Constraints = NO_CONSTRAINTS
     """Deadline and budget: what was asked of this run, else what centavo.yml said when the run was last taken up."""
 
 
@@ -58,17 +58,17 @@ class RunTable(RunValues):
             values["policy"],
             float(values["started_at"]),
             Fleet(json.loads(values["initial"])),
-            _promises(values, "asked").over(_promises(values, "configured")),
+            _constraints(values, "asked").over(_constraints(values, "configured")),
         )
 
-    def promise(self, asked: Promises, configured: Promises) -> None:
+    def keep_constraints(self, asked: Constraints, configured: Constraints) -> None:
         """Keeps the deadline and the budget of the run.
 
         Args:
             asked: What a person asks of this run now. What was asked before and is not asked anew stays.
             configured: What centavo.yml says. It holds where nothing was asked.
         """
-        self._set("asked", codec.to_json(asked.over(_promises(self._values(), "asked"))))
+        self._set("asked", codec.to_json(asked.over(_constraints(self._values(), "asked"))))
         self._set("configured", codec.to_json(configured))
 
     def set_policy(self, policy: str) -> None:
@@ -103,5 +103,5 @@ class RunTable(RunValues):
         self._set("recalled", codec.to_json([circumstances, tokens_per_s]))
 
 
-def _promises(values: Mapping[str, str], key: str) -> Promises:
-    return Promises(**json.loads(values.get(key, "{}")))
+def _constraints(values: Mapping[str, str], key: str) -> Constraints:
+    return Constraints(**json.loads(values.get(key, "{}")))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+from controller.domain.reasons import Reason
+from controller.record.journal.codec import to_json
+from controller.record.journal.reasons import reason_from_text
 from controller.record.journal.run import RunValues
 
 
@@ -35,15 +38,16 @@ class StageTable(RunValues):
         """Returns running, finished, failed, or interrupted (its fleet was taken away)."""
         return self._values().get("status", "running")
 
-    def end(self, status: str, reason: str | None, at: float) -> None:
+    def end(self, status: str, reason: Reason | None, at: float) -> None:
         """Keeps how and when the training ended. The run itself ends with `set_stage(Stage.ENDED)`."""
         self._set("status", status)
-        self._set("status_reason", reason or "")
+        self._set("status_reason", "" if reason is None else to_json(reason))
         self._set("ended_at", repr(at))
 
-    def status_reason(self) -> str | None:
-        """Returns why the training ended, or None if nobody said."""
-        return self._values().get("status_reason") or None
+    def status_reason(self) -> Reason | None:
+        """Returns why the training ended without success; None where it goes on or has finished."""
+        text = self._values().get("status_reason")
+        return reason_from_text(text) if text else None
 
     def ended_at(self) -> float | None:
         """Returns when the training ended, or None while it goes on."""

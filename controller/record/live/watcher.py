@@ -8,6 +8,7 @@ from controller.record.journal import Journal, Stage
 from controller.record.journal.summary import Summary
 from controller.record.live.run_view import RunView
 from controller.words.numbers import cell, duration, usd
+from controller.words.reasons import reason_in_words
 from controller.words.times import clock
 
 EARLIER_DECISIONS = 50
@@ -38,7 +39,8 @@ class Watcher:
                 view.step(event["at"], moves[event["move_id"]], event["message"])
             else:
                 view.note(event["at"], event["message"])
-        view.status, view.status_reason, view.ended_at = journal.status(), journal.status_reason(), journal.ended_at()
+        view.status, view.ended_at, reason = journal.status(), journal.ended_at(), journal.status_reason()
+        view.status_reason = None if reason is None else reason_in_words(reason)
         return journal.stage() is not Stage.ENDED
 
     def _take_summaries(self, now: float) -> None:

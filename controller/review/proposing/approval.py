@@ -12,6 +12,7 @@ from controller.edges.github import GitHubError
 from controller.review.proposing.proposal import ProposalError
 from controller.review.proposing.proposal_text import proposal_of
 from controller.review.proposing.proposals import ProposalOutcome, Proposals, Proposed
+from controller.words.once import Once
 from controller.words.reasons import reason_in_words
 
 Tell = Callable[[str], None]
@@ -32,8 +33,7 @@ class PullRequestApproval:
         complete: Complete = lambda decision: decision,
     ) -> None:
         self._environment, self._run = environment, run
-        self._proposals, self._tell, self._complete = proposals, tell, complete
-        self._told: str | None = None
+        self._proposals, self._tell, self._complete = proposals, Once(tell), complete
 
     def __call__(self, decision: Decision) -> Fleet | None:
         """Returns the fleet to move to, or None to stay.
@@ -50,17 +50,17 @@ class PullRequestApproval:
         try:
             return attempt()
         except (GitError, GitHubError, ProposalError) as error:
-            self._say(f"no proposal was made or closed: {error.what} {error.next_step}".strip())
+            self._tell(f"no proposal was made or closed: {error.what} {error.next_step}".strip())
             return None
 
     def _approved(self, decision: Decision) -> Fleet | None:
         merged = self._proposals.merged(self._run)
         if merged is not None and merged != decision.current:
-            self._say(f"merged: {merged}")
+            self._tell(f"merged: {merged}")
             return merged
         if decision.verdict is Verdict.MOVE:
             proposal = proposal_of(self._environment, self._run, self._complete(decision))
-            self._say(describe(self._proposals.propose(proposal)))
+            self._tell(describe(self._proposals.propose(proposal)))
             return None
         self._withdraw(reason_in_words(decision.reason))
         return None
@@ -68,13 +68,7 @@ class PullRequestApproval:
     def _withdraw(self, reason: str) -> None:
         withdrawn = self._proposals.withdraw(reason)
         if withdrawn is not None:
-            self._say(f"closed the proposal {withdrawn.url}: {reason}")
-
-    def _say(self, message: str) -> None:
-        """Tells a person once what each pass finds again."""
-        if message != self._told:
-            self._told = message
-            self._tell(message)
+            self._tell(f"closed the proposal {withdrawn.url}: {reason}")
 
 
 def describe(proposed: Proposed) -> str:

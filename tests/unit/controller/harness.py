@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -50,9 +50,15 @@ SETTINGS: dict[str, Any] = {
 class Controller:
     """One controller process in a world: made anew, it knows only what the journal and the files say."""
 
-    def __init__(self, world: World, root: Path, decider: Callable[..., Decision] | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        root: Path,
+        decider: Callable[..., Decision] | None = None,
+        settings: Mapping[str, Any] = SETTINGS,
+    ) -> None:
         self.world, self.root = world, root
-        self.environment = Environment("test", root, parse_settings(SETTINGS, root / "centavo.yml"))
+        self.environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
         self.environment.directory.mkdir(parents=True, exist_ok=True)
         (root / "training.yml").write_text("model: { preset: tiny }\nbatch: { tokens: 600 }\n")
         self.clock = WorldClock(world)

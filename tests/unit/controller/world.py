@@ -217,7 +217,7 @@ class World:
 
 def iso(at: float) -> str:
     """A time as the trainer writes it."""
-    return datetime.fromtimestamp(at, timezone.utc).isoformat().replace("+00:00", "Z")
+    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class WorldClock:

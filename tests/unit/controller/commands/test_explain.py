@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.config.constraints import NOTHING_PROMISED, Promises
+from controller.config.constraints import NO_CONSTRAINTS, Constraints
 from controller.domain import Verdict
 from controller.domain.errors import JournalError
 from controller.record.journal import Journal
@@ -46,7 +46,7 @@ def test_what_deadline_and_budget_left_at_that_moment_is_in_the_table(root: Path
     number = first_move(journal)
     decision = dict(journal.decisions_after(0))[number]
     budget_usd = journal.spent_usd(decision.at) + 0.5
-    journal.promise(Promises(deadline_at=decision.at + 1800.0, budget_usd=budget_usd), NOTHING_PROMISED)
+    journal.keep_constraints(Constraints(deadline_at=decision.at + 1800.0, budget_usd=budget_usd), NO_CONSTRAINTS)
     assert centavo(root, "explain", str(number)) == 0
     [left] = [line for line in capsys.readouterr().out.splitlines() if "left by the" in line]
     assert " 0.500 " in left

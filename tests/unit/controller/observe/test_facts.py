@@ -39,7 +39,7 @@ GOOD: dict[str, Any] = {
     "tokens": 2710,
     "window": 50,
     "peak_memory_bytes": 812646400,
-    "updated_at": "2026-11-21T06:00:00Z",
+    "updated_at": "2026-11-21T06:00:00.000Z",
     "reason": None,
     "total_steps": 3000,
     "total_tokens": 4000000,

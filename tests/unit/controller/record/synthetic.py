@@ -120,7 +120,7 @@ class SyntheticRun:
 
     def end(self, status: str = "finished", reason: str | None = None, scores: bool = True) -> Journal:
         """The end of the training, with its results."""
-        self.journal.end(status, reason, self.now)
+        self.journal.end(status, None if reason is None else Said(reason), self.now)
         self.note(f"the training has {status}")
         if scores:
             self._keep_results()

@@ -13,7 +13,7 @@ from controller.decide import DecisionInput
 from controller.domain import Decision, FlavorEstimate, History
 from controller.record.journal import Journal
 from controller.record.known_speeds import MAX_AGE_S, SpeedsError, circumstances, keep, recall
-from tests.unit.controller.harness import Controller, new_world
+from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import World
 
 NOW = 1_800_000_000.0
@@ -131,3 +131,22 @@ def test_a_torn_file_is_said_and_mended(controller: Callable[..., Any], tmp_path
     one.optimizer.run()
     assert any("no speeds of earlier runs are known" in event["message"] for event in one.journal.events())
     assert {entry["flavor"] for entry in json.loads(file.read_text())} == {"t2.medium", "c5.large", "c5.xlarge"}
+
+
+def test_the_content_of_further_files_is_part_of_the_circumstances() -> None:
+    names = {circumstances(TRAINING, "ami-1", files) for files in ((), (b"fast",), (b"slow",), (b"fast", b"slow"))}
+    assert len(names) == 4
+    assert circumstances(TRAINING, "ami-1", [b"fast"]) == circumstances(TRAINING, "ami-1", [b"fast"])
+
+
+@pytest.mark.parametrize(("speeds", "is_known"), [("c5.large: 0.13\n", True), ("c5.large: 0.20\n", False)])
+def test_a_change_of_a_file_that_speeds_depend_on_makes_old_ones_unknown(
+    world: World, tmp_path: Path, speeds: str, is_known: bool
+) -> None:
+    """On `local` this is localcloud.yml, which says how fast each flavor is."""
+    settings = {**SETTINGS, "training": {"config": "training.yml", "speeds_depend_on": ["localcloud.yml"]}}
+    (tmp_path / "localcloud.yml").write_text("c5.large: 0.13\n")
+    histories_of(Controller(world, tmp_path, settings=settings))
+    (tmp_path / "localcloud.yml").write_text(speeds)
+    histories = histories_of(Controller(new_world(now=NOW + 86400), tmp_path, settings=settings))
+    assert any(history.known_tokens_per_s for history in histories) is is_known

@@ -31,6 +31,7 @@ from controller.domain import (
 )
 from controller.domain.errors import JournalError
 from controller.domain.reasons import Said
+from controller.domain.reasons.moving import NoCapacity
 from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run, start_run, unfinished_run
@@ -170,8 +171,8 @@ def test_nothing_is_spent_before_anything_was_seen(journal: Journal) -> None:
 
 
 def test_an_unavailable_flavor_is_forgotten_in_time(journal: Journal) -> None:
-    journal.set_unavailable("c5.large", NOW + 10, "no capacity")
-    assert journal.unavailable(NOW) == {"c5.large": (NOW + 10, "no capacity")}
+    journal.set_unavailable("c5.large", NOW + 10, NoCapacity({"c5.large": "none left"}))
+    assert journal.unavailable(NOW) == {"c5.large": (NOW + 10, NoCapacity({"c5.large": "none left"}))}
     assert journal.unavailable(NOW + 10) == {}
 
 

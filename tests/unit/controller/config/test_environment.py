@@ -17,7 +17,7 @@ from controller.domain.errors import ConfigError
 from controller.loop.decide_settings import decide_settings
 from tests.unit.controller.harness import PRICES, SETTINGS
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def environment(tmp_path: Path, changes: dict[str, Any] | None = None) -> Environment:
@@ -133,3 +133,24 @@ def test_limits_that_allow_the_initial_fleet_are_fine(tmp_path: Path) -> None:
 def test_an_unknown_option_of_the_policy_is_named(tmp_path: Path, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         decide_settings(environment(tmp_path, {"controller.decide": options}), "cheapest-fleet", {}, 0.0)
+
+
+def test_files_that_speeds_depend_on_have_to_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"speeds_depend_on names nowhere\.yml, which is no file"):
+        environment(tmp_path, {"training.speeds_depend_on": ["nowhere.yml"]})
+    (tmp_path / "somewhere.yml").write_text("")
+    loaded = environment(tmp_path, {"training.speeds_depend_on": ["somewhere.yml"]})
+    assert loaded.settings.training.speeds_depend_on == (Path("somewhere.yml"),)
+
+
+def test_on_local_known_speeds_depend_on_how_fast_localcloud_makes_each_flavor() -> None:
+    depend_on = load_environment(REPOSITORY, "local").settings.training.speeds_depend_on
+    assert depend_on == (Path("terraform/environments/local/localcloud.yml"),)
+    assert load_environment(REPOSITORY, "aws").settings.training.speeds_depend_on == ()
+
+
+@pytest.mark.parametrize("interval_s", [0.0, -5.0, float("nan"), float("inf")])
+def test_an_interval_that_is_no_number_of_seconds_above_zero_is_refused(tmp_path: Path, interval_s: float) -> None:
+    with pytest.raises(ConfigError, match="The interval is"):
+        environment(tmp_path).with_interval(interval_s)
+    assert environment(tmp_path).with_interval(2.5).settings.controller.interval_s == 2.5

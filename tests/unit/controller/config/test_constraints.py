@@ -1,4 +1,4 @@
-"""Deadline and budget: given on the command line, kept in the journal, reckoned with, and told."""
+"""Deadline and budget: given on the command line, kept in the journal, decided with, and told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from controller.cli import parser
 from controller.commands.context import Context
 from controller.commands.explain import explain
 from controller.commands.status import status
-from controller.config.constraints import Promises, parse_asked, parse_budget, parse_deadline, parse_duration
+from controller.config.constraints import Constraints, parse_asked, parse_budget, parse_deadline, parse_duration
 from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
@@ -95,24 +95,24 @@ def test_a_deadline_before_the_runs_start_begins_no_run(tmp_path: Path) -> None:
 def test_a_run_that_is_taken_up_again_keeps_what_was_asked_until_it_is_asked_anew(tmp_path: Path) -> None:
     context(tmp_path).journal(ask=parse_asked("10m", "5"))
     kept = context(tmp_path, START + 300).journal()
-    assert kept.info().promises == Promises(START + 600, 5.0)
+    assert kept.info().constraints == Constraints(START + 600, 5.0)
     other = context(tmp_path, START + 300).journal(ask=parse_asked("20m", None))
-    assert other.info().promises == Promises(START + 1200, 5.0), "a duration counts from the run's start"
+    assert other.info().constraints == Constraints(START + 1200, 5.0), "a duration counts from the run's start"
     cheaper = context(tmp_path, START + 300).journal(ask=parse_asked(None, "4"))
-    assert cheaper.info().promises == Promises(START + 1200, 4.0)
+    assert cheaper.info().constraints == Constraints(START + 1200, 4.0)
 
 
 def test_centavo_yml_holds_for_what_was_not_asked_and_is_read_anew(tmp_path: Path) -> None:
     asked = context(tmp_path, deadline_at=START + 7200, budget_usd=9.0).journal(ask=parse_asked("10m", None))
-    assert asked.info().promises == Promises(START + 600, 9.0)
-    assert context(tmp_path, budget_usd=8.0).journal().info().promises == Promises(START + 600, 8.0)
-    assert context(tmp_path).journal().info().promises == Promises(START + 600, None)
+    assert asked.info().constraints == Constraints(START + 600, 9.0)
+    assert context(tmp_path, budget_usd=8.0).journal().info().constraints == Constraints(START + 600, 8.0)
+    assert context(tmp_path).journal().info().constraints == Constraints(START + 600, None)
 
 
 def test_a_new_run_knows_nothing_of_what_was_asked_of_the_last(tmp_path: Path) -> None:
     first = context(tmp_path).journal(ask=parse_asked("10m", "5"))
     first.set_stage(Stage.ENDED)
-    assert context(tmp_path, START + 900).journal().info().promises == Promises()
+    assert context(tmp_path, START + 900).journal().info().constraints == Constraints()
 
 
 def test_deciding_is_bound_by_what_was_asked_over_what_centavo_yml_says(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_report_and_the_status_tell_of_deadline_and_budget(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = context(tmp_path).journal(ask=parse_asked("10m", "5"))
-    assert journal.info().promises == Promises(START + 600, 5.0)
+    assert journal.info().constraints == Constraints(START + 600, 5.0)
     report = make_report(journal, PRICES, START + 60)
     assert report["limits"] == {"deadline_at": "2027-01-15T08:10:00Z", "budget_usd": 5.0}
     journal.end("finished", None, START + 700)
@@ -180,13 +180,13 @@ def test_a_tight_deadline_makes_the_fleet_faster_than_it_would_be_for_cost_alone
     """Three c5.xlarge are the fastest fleet, three c5.large the cheapest; 60 s are too little for the cheapest."""
     world.total_steps = 2000
     one: Controller = controller()
-    one.journal.promise(Promises(world.now + 60.0, None), Promises())
+    one.journal.keep_constraints(Constraints(world.now + 60.0, None), Constraints())
     report = one.optimizer.run()
     assert [move["to"] for move in report["moves"]][:1] == [{"c5.xlarge": 3}]
 
 
 def test_make_hands_every_option_over() -> None:
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[4]
     given = ["POLICY=price-time", "DEADLINE=2h30m", "BUDGET=2.5", "METRICS=9464", "LOG_FORMAT=json"]
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     call = ["make", "-n", "optimize", *given]

@@ -25,7 +25,6 @@ from controller.domain.reasons import Said
 from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
 from controller.domain.reasons.plans import PlanRefused, TouchesResource
 from controller.record.journal import Stage
-from controller.words.reasons import reason_in_words
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World
 
@@ -124,8 +123,7 @@ def test_a_node_that_does_not_come_to_life_costs_no_rank(
     assert report["status"] == "finished"
     assert report["fleet"]["final"] == report["fleet"]["initial"]
     move = one.journal.moves()[0]
-    assert move.outcome_reason is not None
-    assert reason_in_words(move.outcome_reason) == one.journal.unavailable(move.ended_at or 0.0)["c5.large"][1]
+    assert move.outcome_reason == one.journal.unavailable(move.ended_at or 0.0)["c5.large"][1]
 
 
 def grow_once(world: World, what: str) -> Callable[..., Decision]:

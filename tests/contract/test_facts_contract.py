@@ -1,0 +1,119 @@
+"""What goes from the nodes to the controller: the trainer's files, their JSON Schemas, and the controller's parsers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import trainer.launch
+import trainer.node
+from controller.domain import Fact, MembershipChange, TrainingState
+from controller.domain.reasons.ending import LauncherFailed
+from controller.observe.facts import parse_fact
+from controller.observe.progress import TrainingEnd, read_end
+from tests.unit.controller.harness import new_world
+from tests.unit.controller.observe.test_facts import GOOD
+from trainer.launch.done import FILE_NAME, End, write_end
+from trainer.node import fact as written
+from trainer.node.fact_writer import FactWriter
+from trainer.node.metadata import Instance
+
+FACT_SCHEMA = json.loads(Path(trainer.node.__path__[0], "fact.schema.json").read_text())
+DONE_SCHEMA = json.loads(Path(trainer.launch.__path__[0], "done.schema.json").read_text())
+NOW = 1_800_000_000.0
+CHANGE = written.MembershipChange(written.timestamp(NOW - 60.0), 6, 11, 1.5, 2)
+FIGURES = written.RankFigures(
+    rank=3,
+    world_size=11,
+    step=1480,
+    iteration_time_s=0.412,
+    compute_time_s=0.301,
+    samples=64.0,
+    tokens=2710.0,
+    window=50,
+    total_steps=3000,
+    total_tokens=4_000_000,
+    loss=-0.25,
+    share=0.25,
+    last_change=CHANGE,
+)
+
+
+def fact_in(directory: Path, state: written.State, figures: written.RankFigures = FIGURES) -> dict[str, Any]:
+    """Returns the fact that the trainer writes, which its schema allows."""
+    writer = FactWriter(directory, Instance("i-1", "c5.xlarge"), emulated_speed=0.25, clock=lambda: NOW)
+    writer.figures = figures
+    writer.announce(state, "because")
+    fact: dict[str, Any] = json.loads((directory / written.FILE_NAME).read_text())
+    jsonschema.validate(fact, FACT_SCHEMA)
+    return fact
+
+
+def parsed(fact: dict[str, Any]) -> Fact:
+    return parse_fact(fact, now=NOW + 1.0, max_age_s=30.0)
+
+
+def test_the_controller_reads_every_field_that_the_trainer_writes(tmp_path: Path) -> None:
+    fact = parsed(fact_in(tmp_path, written.State.TRAINING))
+    figures = {name: value for name, value in asdict(FIGURES).items() if name != "last_change"}
+    assert {name: getattr(fact, name) for name in figures} == figures
+    assert (fact.instance_id, fact.flavor, fact.state) == ("i-1", "c5.xlarge", TrainingState.TRAINING)
+    assert (fact.reason, fact.emulated_speed, fact.updated_at) == ("because", 0.25, NOW)
+    assert fact.last_change == MembershipChange(NOW - 60.0, 6, 11, 1.5, 2)
+    assert fact.peak_memory_bytes and fact.peak_memory_bytes > 0
+
+
+def test_trainer_schema_and_controller_name_the_same_fields(tmp_path: Path) -> None:
+    in_file = set(fact_in(tmp_path, written.State.TRAINING))
+    assert in_file == set(FACT_SCHEMA["properties"]) == {field.name for field in fields(Fact)} | {"schema"}
+
+
+@pytest.mark.parametrize("state", list(written.State))
+def test_the_controller_knows_every_state(tmp_path: Path, state: written.State) -> None:
+    assert parsed(fact_in(tmp_path, state)).state.value == state.value
+    assert {state.value for state in written.State} == set(FACT_SCHEMA["properties"]["state"]["enum"])
+
+
+def test_a_rank_that_has_not_entered_a_world_yet_is_read_with_nothing_made_up(tmp_path: Path) -> None:
+    fact = parsed(fact_in(tmp_path, written.State.STARTING, written.RankFigures()))
+    unknown = (fact.rank, fact.world_size, fact.iteration_time_s, fact.compute_time_s, fact.loss, fact.last_change)
+    assert set(unknown) == {None} and (fact.step, fact.window) == (0, 0)
+
+
+def test_the_examples_of_the_controllers_tests_are_facts_of_the_schema() -> None:
+    world = new_world(desired={"c5.large": 2})
+    world.scale()
+    first, second = world.nodes
+    first.is_configured = second.is_configured = True
+    world.set_hosts([first.address, second.address])
+    world.is_started = True
+    world.advance(30.0)
+    before = world.fact(first)
+    world.set_hosts([first.address])
+    world.advance(30.0)
+    after = world.fact(first)
+    assert before is not None and after is not None and after["last_change"] is not None
+    for fact in (GOOD, before, after):
+        jsonschema.validate(fact, FACT_SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("end", "read"),
+    [
+        (End("finished"), TrainingEnd(finished=True)),
+        (End("failed", "the loss is nan"), TrainingEnd(finished=False, reason=LauncherFailed("the loss is nan"))),
+        (End("stopped", "a rank was told to stop"), None),
+    ],
+)
+def test_how_the_training_ended_is_read_as_the_launcher_writes_it(
+    tmp_path: Path, end: End, read: TrainingEnd | None
+) -> None:
+    write_end(tmp_path, end)
+    done = json.loads((tmp_path / FILE_NAME).read_text())
+    jsonschema.validate(done, DONE_SCHEMA)
+    assert read_end({"training": done}) == read

@@ -1,0 +1,111 @@
+"""Applying capacity: file, plan, guard and apply, and what is left where one of them fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.act.apply import Applier
+from controller.act.capacity import CapacityFile
+from controller.domain import Fleet, Instance
+from controller.domain.errors import CapacityFileError, GuardError, TerraformError
+from controller.domain.reasons.plans import CapacityNotApplied, PlanRefused, TouchesResource, UndeclaredFlavor
+from controller.observe.made import Made
+from tests.unit.controller.harness import new_world
+from tests.unit.controller.world import Node, WorldAws, WorldTerraform
+
+NOW, WANTED = Fleet({"t2.medium": 2}), Fleet({"c5.large": 1})
+
+
+class Site:
+    """An environment that is up, with two nodes of t2.medium."""
+
+    def __init__(self, root: Path) -> None:
+        self.world = new_world(is_up=True, desired=dict(NOW))
+        self.world.scale()
+        self.world.calls.clear()
+        self.file = CapacityFile(root / "capacity.auto.tfvars.json")
+        self.file.read()
+        self.file.write(NOW)
+        self.terraform = WorldTerraform(self.world, self.file.path)
+        made = Made(self.terraform, "test")
+        self.applier = Applier(self.file, made, self.terraform, WorldAws(self.world), root / "capacity.tfplan")
+
+    @property
+    def asked(self) -> Fleet:
+        return CapacityFile(self.file.path).read()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def test_every_declared_flavor_is_written_out_planned_and_applied(site: Site) -> None:
+    site.applier.set_capacity(WANTED)
+    assert dict(site.asked) == {"c5.large": 1, "c5.xlarge": 0, "t2.medium": 0}
+    assert site.world.desired == dict(site.asked)
+    assert site.world.calls == ["plan", "apply"]
+
+
+def test_nothing_is_planned_where_all_is_so_already(site: Site) -> None:
+    site.applier.set_capacity(NOW)
+    assert site.world.calls == ["desired"]
+
+
+def test_a_file_that_was_written_and_not_applied_is_applied(site: Site) -> None:
+    site.file.write(WANTED)
+    site.applier.set_capacity(WANTED)
+    assert site.world.fleet() == {"t2.medium": 2, "c5.large": 1}, "protected nodes stay"
+    assert site.world.calls == ["desired", "plan", "apply"]
+
+
+def test_a_plan_that_would_do_more_is_not_applied_and_the_file_is_put_back(site: Site) -> None:
+    bucket = {"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": {"actions": ["delete"]}}
+    site.terraform.extra_changes = [bucket]
+    with pytest.raises(GuardError) as error:
+        site.applier.set_capacity(WANTED)
+    assert error.value.reason == PlanRefused((TouchesResource("aws_s3_bucket.this", "destroy"),))
+    assert site.asked == NOW and site.world.calls == ["plan"]
+
+
+def test_a_plan_that_fails_puts_the_file_back(site: Site) -> None:
+    site.world.failures["plan"] = [TerraformError("locked")]
+    with pytest.raises(TerraformError):
+        site.applier.set_capacity(WANTED)
+    assert site.asked == NOW
+
+
+def test_an_apply_that_fails_leaves_the_file_for_a_part_of_it_may_have_been_done(site: Site) -> None:
+    site.world.failures["apply"] = [TerraformError("no route")]
+    with pytest.raises(TerraformError):
+        site.applier.set_capacity(WANTED)
+    assert site.asked == WANTED
+
+
+def test_a_flavor_that_is_not_declared_is_refused_before_anything_is_written(site: Site) -> None:
+    with pytest.raises(CapacityFileError) as error:
+        site.applier.set_capacity(Fleet({"p9.huge": 1}))
+    assert error.value.reason == UndeclaredFlavor(str(site.file.path), "p9.huge")
+    assert site.asked == NOW and site.world.calls == []
+
+
+def test_a_file_that_differs_from_the_groups_was_changed_and_not_applied(site: Site) -> None:
+    site.applier.check_file_is_applied()
+    site.file.write(WANTED)
+    with pytest.raises(CapacityFileError) as error:
+        site.applier.check_file_is_applied()
+    assert error.value.reason == CapacityNotApplied(str(site.file.path), WANTED, NOW)
+
+
+def test_the_groups_can_be_emptied_without_terraform(site: Site) -> None:
+    site.applier.lift_protection([instance(node) for node in site.world.nodes])
+    site.applier.empty_groups()
+    assert site.world.fleet() == {} and site.asked == Fleet({})
+    assert "plan" not in site.world.calls
+
+
+def instance(node: Node) -> Instance:
+    """Returns a node of the world as EC2 tells of it."""
+    return Instance(node.instance_id, node.flavor, "worker", "running", node.address)
