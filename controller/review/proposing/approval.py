@@ -38,7 +38,7 @@ class PullRequestApproval:
     def __call__(self, decision: Decision) -> Fleet | None:
         """Returns the fleet to move to, or None to stay.
 
-        An error is told and the attempt repeated in the next pass, while the training goes on.
+        An error is reported, and the next pass tries again. The training goes on meanwhile.
         """
         return self._safely(partial(self._approved, decision))
 
