@@ -30,9 +30,9 @@ from controller.commands import (
     train,
     watch,
 )
-from controller.commands.command import Command, StandaloneCommand
 from controller.commands.context import open_context
-from controller.commands.judged_plan import admit
+from controller.commands.shared.command import Command, StandaloneCommand
+from controller.commands.shared.judged_plan import admit
 from controller.domain.errors import CentavoError, JournalError, StoppedError
 from controller.edges.clock import SystemClock
 from controller.record.live.reporter import PlainReporter

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from controller.commands.command import Command
 from controller.commands.context import Context
-from controller.commands.judged_plan import refuse_dangers, summarize_plan
-from controller.commands.reviewed_plans import capacity_sha256, plan_store, ready_terraform, state_id
+from controller.commands.shared.command import Command
+from controller.commands.shared.judged_plan import refuse_dangers, summarize_plan
+from controller.commands.shared.reviewed_plans import capacity_sha256, plan_store, ready_terraform, state_id
 from controller.domain import SECONDS_PER_HOUR
 from controller.edges.terraform_plan import parse_plan
 from controller.loop import wait_until_up
-from controller.review.dangers import Danger
-from controller.review.reviewed_plan import MAX_AGE_S, check_seal
+from controller.review.plans.dangers import Danger
+from controller.review.plans.reviewed_plan import MAX_AGE_S, check_seal
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

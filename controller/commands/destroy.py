@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from controller.act.capacity import CapacityFile
-from controller.commands.command import Command
 from controller.commands.context import Context
 from controller.commands.exports import export_terraform_rc
-from controller.commands.run_report import write_reports
+from controller.commands.shared.command import Command
+from controller.commands.shared.run_report import write_reports
 from controller.domain import Fleet
 from controller.domain.errors import CentavoError
 from controller.domain.reasons.ending import EnvironmentDestroyed

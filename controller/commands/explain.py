@@ -10,9 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from controller.commands.chosen_run import run_or_latest
-from controller.commands.command import Command
 from controller.commands.context import Context
+from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.command import Command
 from controller.domain import Decision, Limits, Verdict
 from controller.domain.errors import JournalError
 from controller.domain.times import iso

@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from controller.commands.chosen_run import run_or_latest
-from controller.commands.command import Command
 from controller.commands.context import Context
+from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.command import Command
 from controller.domain import Observation
 from controller.record.journal import codec
 from controller.record.journal.reasons import described_reason

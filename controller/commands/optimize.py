@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from controller.commands.command import Command
 from controller.commands.context import Context
-from controller.commands.proposing import add_proposal_options, open_proposals, with_estimates
-from controller.commands.reporting import add_reporting_options, check_reporting_options, reporting
-from controller.commands.run_report import print_reports
+from controller.commands.shared.command import Command
+from controller.commands.shared.proposing import add_proposal_options, open_proposals, with_estimates
+from controller.commands.shared.reporting import add_reporting_options, check_reporting_options, reporting
+from controller.commands.shared.run_report import print_reports
 from controller.config.constraints import parse_asked
 from controller.decide import POLICIES
 from controller.loop import at_once
 from controller.loop.decide_settings import check_policy
 from controller.record.journal import Journal, Stage
-from controller.review.approval import PullRequestApproval
-from controller.review.proposals import Proposals
+from controller.review.proposing.approval import PullRequestApproval
+from controller.review.proposing.proposals import Proposals
 from controller.words.constraints import constraints_in_words
 
 

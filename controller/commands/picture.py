@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from controller.commands.chosen_run import run_or_latest
-from controller.commands.command import Command
 from controller.commands.context import Context
+from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.command import Command
 from controller.record.report.report import make_report
 
 

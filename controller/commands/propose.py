@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from controller.commands.command import Command
 from controller.commands.context import Context
-from controller.commands.proposing import add_proposal_options, open_proposals, with_estimates
+from controller.commands.shared.command import Command
+from controller.commands.shared.proposing import add_proposal_options, open_proposals, with_estimates
 from controller.domain import Decision, Verdict
 from controller.loop import decide_on
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run
-from controller.review.approval import describe
-from controller.review.proposal_text import proposal_of
-from controller.review.proposals import Proposal, ProposalError, ProposalOutcome, Proposals
+from controller.review.proposing.approval import describe
+from controller.review.proposing.proposal import Proposal, ProposalError
+from controller.review.proposing.proposal_text import proposal_of
+from controller.review.proposing.proposals import ProposalOutcome, Proposals, body_of
 from controller.words.reasons import reason_in_words
 
 
@@ -61,11 +62,12 @@ def _print_for_a_person(context: Context, proposals: Proposals, proposal: Propos
     """Prints the body, and the command that opens the pull request with it."""
     file = context.environment.state_directory / "proposal.md"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(proposals.body_of(proposal), encoding="utf-8")
-    print(f"\n{proposals.body_of(proposal)}")
-    if proposals.compare_url() is not None:
-        print(f"Open it at {proposals.compare_url()}, or with:")
-    command = ["gh", "pr", "create", "--head", proposals.branch, "--base", proposals.base]
+    body, branch = body_of(proposal), proposals.branch
+    file.write_text(body, encoding="utf-8")
+    print(f"\n{body}")
+    if branch.compare_url() is not None:
+        print(f"Open it at {branch.compare_url()}, or with:")
+    command = ["gh", "pr", "create", "--head", branch.name, "--base", branch.base]
     print(shlex.join([*command, "--title", proposal.title, "--body-file", str(file)]))
 
 

@@ -9,10 +9,10 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from controller.commands.chosen_run import run_or_latest
-from controller.commands.command import Command
 from controller.commands.context import Context
-from controller.commands.run_report import print_reports
+from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.command import Command
+from controller.commands.shared.run_report import print_reports
 from controller.domain.errors import JournalError
 from controller.record.journal import Journal
 from controller.record.report.report import make_report

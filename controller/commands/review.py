@@ -12,18 +12,18 @@ from pathlib import Path
 from rich.console import Console
 
 from controller.act.capacity import CapacityFile
-from controller.commands.command import Command
 from controller.commands.context import Context
-from controller.commands.judged_plan import summarize_plan
-from controller.commands.reviewed_plans import capacity_sha256, plan_store, ready_terraform, state_id
+from controller.commands.shared.command import Command
+from controller.commands.shared.judged_plan import summarize_plan
+from controller.commands.shared.reviewed_plans import capacity_sha256, plan_store, ready_terraform, state_id
 from controller.domain.errors import CentavoError, GuardError, StoppedError
 from controller.edges.terraform import Terraform
 from controller.edges.terraform_plan import parse_plan
-from controller.review.dangers import Danger
-from controller.review.markdown import render
-from controller.review.plan_summary import PlanSummary
-from controller.review.reviewed_plan import ReviewedPlan, Seal, file_sha256
-from controller.review.terminal import print_review
+from controller.review.plans.dangers import Danger
+from controller.review.plans.plan_summary import PlanSummary
+from controller.review.plans.reviewed_plan import ReviewedPlan, Seal, file_sha256
+from controller.review.shown.markdown import render
+from controller.review.shown.terminal import print_review
 
 NO_CHANGE, CHANGES, REFUSED = 0, 2, 3
 PIPE_WIDTH = 130

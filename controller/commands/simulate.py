@@ -7,7 +7,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from controller.commands.command import StandaloneCommand
+from controller.commands.shared.command import StandaloneCommand
 
 PRICES_VARIABLE = "CENTAVO_PRICES_CSV"
 

@@ -6,9 +6,9 @@ import argparse
 import json
 from typing import Any
 
-from controller.commands.chosen_run import run_or_latest
-from controller.commands.command import Command
 from controller.commands.context import Context
+from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.command import Command
 from controller.domain import Fleet, Observation
 from controller.domain.times import iso
 from controller.observe.progress import read_progress

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from controller.commands.command import Command
 from controller.commands.context import Context
+from controller.commands.shared.command import Command
 from controller.record.journal import Stage
 
 

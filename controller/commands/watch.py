@@ -8,9 +8,9 @@ from typing import IO
 
 from rich.console import Console
 
-from controller.commands.chosen_run import run_or_latest
-from controller.commands.command import Command
 from controller.commands.context import Context
+from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.command import Command
 from controller.domain.errors import StoppedError
 from controller.edges.clock import Clock
 from controller.record.journal import Journal

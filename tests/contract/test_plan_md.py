@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from controller.edges.terraform_plan import Action, Plan, parse_plan
-from controller.review.markdown import render
-from controller.review.plan_summary import Evidence, summarize
+from controller.review.plans.plan_summary import Evidence, summarize
+from controller.review.shown.markdown import render
 
 pytestmark = [
     pytest.mark.slow,

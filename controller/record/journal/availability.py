@@ -5,7 +5,7 @@ from __future__ import annotations
 from controller.domain.reasons import Reason
 from controller.record.journal.codec import to_json
 from controller.record.journal.reasons import reason_from_text
-from controller.record.journal.table import Table
+from controller.record.journal.schema import Table
 
 
 class AvailabilityTable(Table):

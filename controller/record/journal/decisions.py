@@ -8,7 +8,7 @@ from typing import Any
 
 from controller.domain import Decision, Verdict
 from controller.record.journal import codec
-from controller.record.journal.table import Table
+from controller.record.journal.schema import Table
 
 
 class DecisionTable(Table):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.record.journal.table import Table
+from controller.record.journal.schema import Table
 
 
 class EventTable(Table):

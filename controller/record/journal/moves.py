@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.domain import Move
 from controller.record.journal import codec
-from controller.record.journal.table import Table
+from controller.record.journal.schema import Table
 
 
 class MoveTable(Table):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
 from controller.record.journal import codec, summary
-from controller.record.journal.table import Table
+from controller.record.journal.schema import Table
 
 _RECENT = """
 SELECT id FROM (

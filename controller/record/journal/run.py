@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from controller.config.constraints import NO_CONSTRAINTS, Constraints
 from controller.domain import Fleet
 from controller.record.journal import codec
-from controller.record.journal.table import RunValues
+from controller.record.journal.schema import Table
+
+
+class RunValues(Table):
+    """The table `run`: values by name."""
+
+    def _values(self) -> Mapping[str, str]:
+        return {row["key"]: row["value"] for row in self._database.execute("SELECT key, value FROM run")}
+
+    def _set(self, key: str, value: str) -> None:
+        self._database.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", (key, value))
 
 
 @dataclass(frozen=True)

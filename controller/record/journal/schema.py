@@ -1,4 +1,4 @@
-"""The schema of `journal.sqlite`, and how such a file is opened and made."""
+"""The file `journal.sqlite`: its schema, its tables, and how it is opened and made."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ CREATE TABLE unavailable (flavor TEXT PRIMARY KEY, until REAL NOT NULL, reason T
 CREATE INDEX observations_at ON observations (at);
 """
 """`decisions.reason` is the reason's code. `moves.reason` and `moves.outcome_reason` are reasons as JSON."""
+
+
+class Table:
+    """A part of the journal, with the database that it is kept in."""
+
+    _database: sqlite3.Connection
 
 
 def open_database(directory: Path) -> sqlite3.Connection:

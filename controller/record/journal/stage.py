@@ -7,7 +7,7 @@ from enum import Enum
 from controller.domain.reasons import Reason
 from controller.record.journal.codec import to_json
 from controller.record.journal.reasons import reason_from_text
-from controller.record.journal.table import RunValues
+from controller.record.journal.run import RunValues
 
 
 class Stage(str, Enum):

@@ -9,13 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, FleetEstimate, Limits
-from controller.words.numbers import usd
+from controller.words.numbers import BLANK, cell, usd
 from controller.words.reasons import reason_in_words
 from controller.words.reasons.flavors import notes_in_words
-
-
-def _number(value: float | None, form: str) -> str:
-    return "?" if value is None else format(value, form)
 
 
 def _by_cost(flavor: FlavorEstimate) -> tuple[bool, float, str]:
@@ -31,17 +27,17 @@ def flavor_table(decision: Decision) -> Table:
         table.add_column(heading, justify="right")
     table.add_column("note", overflow="fold")
     for flavor in sorted(decision.flavors, key=_by_cost):
-        interval = "?"
+        interval = BLANK
         if flavor.tokens_per_s_low is not None and flavor.tokens_per_s_high is not None:
             interval = f"{flavor.tokens_per_s_low:,.0f} - {flavor.tokens_per_s_high:,.0f}"
         compute_ms = None if flavor.compute_time_s is None else 1e3 * flavor.compute_time_s
         table.add_row(
             flavor.flavor,
-            _number(flavor.usd_per_hour, ".4f"),
-            _number(flavor.tokens_per_s, ",.0f"),
+            cell(flavor.usd_per_hour, 4),
+            cell(flavor.tokens_per_s),
             interval,
-            _number(compute_ms, ".1f"),
-            _number(flavor.usd_per_million_tokens, ".5f"),
+            cell(compute_ms, 1),
+            cell(flavor.usd_per_million_tokens, 5),
             str(flavor.observations),
             notes_in_words(flavor),
         )
@@ -96,12 +92,12 @@ def _fleet_row(estimate: FleetEstimate) -> list[str]:
     remaining_h = None if estimate.remaining_s is None else estimate.remaining_s / SECONDS_PER_HOUR
     return [
         str(estimate.fleet),
-        _number(step_ms, ".1f"),
-        _number(estimate.tokens_per_s, ",.0f"),
-        _number(estimate.usd_per_hour, ".4f"),
-        _number(estimate.usd_per_million_tokens, ".5f"),
-        _number(remaining_h, ".3f"),
-        _number(estimate.remaining_usd, ".4f"),
+        cell(step_ms, 1),
+        cell(estimate.tokens_per_s),
+        cell(estimate.usd_per_hour, 4),
+        cell(estimate.usd_per_million_tokens, 5),
+        cell(remaining_h, 3),
+        cell(estimate.remaining_usd, 4),
     ]
 
 
@@ -114,7 +110,7 @@ def scaling_table(decision: Decision) -> Table:
     for row, following in zip(rows, [*rows[1:], None], strict=True):
         assert row.step_time_s is not None and rows[0].step_time_s is not None
         per_first = rows[0].step_time_s * rows[0].fleet.size
-        gain = "?"
+        gain = BLANK
         if following is not None and following.step_time_s is not None:
             gained = 1 - (following.step_time_s / row.step_time_s)
             gain = f"{gained / (following.fleet.size - row.fleet.size):.1%}"
@@ -123,7 +119,7 @@ def scaling_table(decision: Decision) -> Table:
             f"{1e3 * row.step_time_s:.1f}",
             f"{per_first / row.step_time_s:.2f} x",
             f"{per_first / row.step_time_s / row.fleet.size:.0%}",
-            _number(row.usd_per_million_tokens, ".5f"),
+            cell(row.usd_per_million_tokens, 5),
             gain,
         )
     return table

@@ -18,7 +18,7 @@ from controller.loop import Optimizer
 from controller.observe.prices.book import PriceBook
 from controller.record.journal import Stage
 from controller.record.live.reporter import PlainReporter
-from controller.review.proposals import ProposalError
+from controller.review.proposing.proposal import ProposalError
 from tests.support.github import FakeGitHub
 from tests.unit.controller.harness import Controller
 from tests.unit.controller.world import World

@@ -1,0 +1,180 @@
+"""What a plan comes to in money and time, before and after. What is not known is None, and never zero."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
+from controller.edges.terraform_plan import Action, Plan
+from controller.review.plans.dangers import Danger
+from controller.review.plans.plan_guard import GuardVerdict, HourlyLimit, judge
+from controller.words import numbers as words
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the training's measurements say. Everything is None or empty while there are none."""
+
+    flavors: Mapping[str, FlavorEstimate] = field(default_factory=dict)
+    fleets: Mapping[Fleet, FleetEstimate] = field(default_factory=dict)
+    run: str | None = None
+    """The run that measured."""
+    step: int | None = None
+    total_steps: int | None = None
+    has_ended: bool = False
+    """Whether the run is over. Times and costs are then those of a whole training like it."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number before and after; None if it is not known."""
+
+    before: float | None
+    after: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """The number after minus the number before."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+    @property
+    def share(self) -> float | None:
+        """The difference as a share of the number before; None if that is not known or zero."""
+        return self.difference / self.before if self.difference is not None and self.before else None
+
+
+@dataclass(frozen=True)
+class FlavorRow:
+    """One flavor's line. A number of nodes is None if there is no group of that flavor."""
+
+    flavor: str
+    nodes_before: int | None
+    nodes_after: int | None
+    price: Price | None
+    estimate: FlavorEstimate | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether the number of nodes changes."""
+        return self.nodes_before != self.nodes_after
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether there are nodes of the flavor, before or after."""
+        return bool(self.nodes_before or self.nodes_after)
+
+
+@dataclass(frozen=True)
+class PlanSummary:
+    """Everything that a review shows."""
+
+    environment: str
+    plan: Plan
+    usd_per_million_tokens: Quantity
+    time_to_finish_s: Quantity
+    usd_per_hour: Quantity
+    """Workers and head together."""
+    flavors: tuple[FlavorRow, ...]
+    """Those that change first, then those in use, then the others."""
+    verdict: GuardVerdict
+    evidence: Evidence
+    unpriced: tuple[str, ...] = ()
+    """Instance types in use that have no price."""
+
+    @property
+    def acknowledging(self) -> str:
+        """The command that reviews this again with all of its dangers acknowledged."""
+        return f"centavo --env {self.environment} review {self.verdict.options}"
+
+    @property
+    def unpriced_flavors(self) -> tuple[str, ...]:
+        """Flavors that have no price, in use or not."""
+        return tuple(row.flavor for row in self.flavors if row.price is None)
+
+    @property
+    def counts(self) -> dict[Action, int]:
+        """How many resources are changed in which way."""
+        counted = Counter(change.action for change in self.plan.changed)
+        return {action: counted[action] for action in Action if counted[action]}
+
+
+def summarize(
+    environment: str,
+    plan: Plan,
+    prices: Mapping[str, Price],
+    evidence: Evidence,
+    max_usd_per_hour: float | None = None,
+    acknowledged: frozenset[Danger] = frozenset(),
+) -> PlanSummary:
+    """Returns what a plan comes to. `max_usd_per_hour` is the limit on the workers, as centavo.yml has it."""
+    before, after = plan.fleet_before, plan.fleet_after
+    estimates = (evidence.fleets.get(before), evidence.fleets.get(after))
+    limit = HourlyLimit(max_usd_per_hour, _usd_per_hour(after, None, prices))
+    usd_per_hour = Quantity(
+        _usd_per_hour(before, plan.head_type(after=False), prices),
+        _usd_per_hour(after, plan.head_type(after=True), prices),
+    )
+    return PlanSummary(
+        environment=environment,
+        plan=plan,
+        usd_per_million_tokens=_where_priced(
+            usd_per_hour, Quantity(*(e.usd_per_million_tokens if e else None for e in estimates))
+        ),
+        time_to_finish_s=Quantity(*(e.remaining_s if e else None for e in estimates)),
+        usd_per_hour=usd_per_hour,
+        flavors=_rows(plan, prices, evidence),
+        verdict=judge(plan, limit, acknowledged),
+        evidence=evidence,
+        unpriced=_unpriced(plan, prices),
+    )
+
+
+def _where_priced(usd_per_hour: Quantity, cost: Quantity) -> Quantity:
+    """Returns a cost, unknown on a side where a node or the head has no price: the model takes such a head as free."""
+    return Quantity(
+        None if usd_per_hour.before is None else cost.before, None if usd_per_hour.after is None else cost.after
+    )
+
+
+def _types_in_use(plan: Plan) -> set[str]:
+    heads = {plan.head_type(after=False), plan.head_type(after=True)} - {None}
+    return {*plan.fleet_before.present, *plan.fleet_after.present, *(str(head) for head in heads)}
+
+
+def _unpriced(plan: Plan, prices: Mapping[str, Price]) -> tuple[str, ...]:
+    return tuple(sorted(kind for kind in _types_in_use(plan) if head_price(prices, kind) is None))
+
+
+def _usd_per_hour(fleet: Fleet, head: str | None, prices: Mapping[str, Price]) -> float | None:
+    """Returns dollars an hour of a fleet and its head; None if a price is missing."""
+    price = head_price(prices, head) if head else None
+    if any(flavor not in prices for flavor in fleet.present) or (head and price is None):
+        return None
+    usd_per_hour = fleet.usd_per_hour({flavor: prices[flavor].usd_per_hour for flavor in fleet.present})
+    return usd_per_hour + (price.usd_per_hour if price else 0.0)
+
+
+def _rows(plan: Plan, prices: Mapping[str, Price], evidence: Evidence) -> tuple[FlavorRow, ...]:
+    before, after = plan.fleet_before, plan.fleet_after
+    rows = [
+        FlavorRow(flavor, before.get(flavor), after.get(flavor), prices.get(flavor), evidence.flavors.get(flavor))
+        for flavor in sorted({*before, *after})
+    ]
+    return tuple(sorted(rows, key=lambda row: (not row.changes, not row.is_in_use, row.flavor)))
+
+
+def sides(quantity: Quantity, unit: words.Unit, unknown: str = words.NOT_MEASURED) -> tuple[str, str, str]:
+    """Returns before, after and difference in words.
+
+    The difference is that of the numbers as they are written: a reader who subtracts finds the same.
+    """
+    before, after = (unknown if value is None else unit.write(value) for value in (quantity.before, quantity.after))
+    if quantity.before is None or quantity.after is None:
+        return before, after, "unknown"
+    change = round(unit.rounded(quantity.after) - unit.rounded(quantity.before), 9)
+    if change == 0:
+        return before, after, "none"
+    share = f" ({words.percent(quantity.share)})" if quantity.share is not None else ""
+    return before, after, words.signed(unit.write(abs(change)), change) + share

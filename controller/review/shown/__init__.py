@@ -1,0 +1,1 @@
+"""How a review is shown: as Markdown in a pull request, as tables on a terminal."""
