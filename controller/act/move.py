@@ -196,8 +196,8 @@ class MoveRunner:
         return observation
 
     def _taking_part(self, move: Move) -> list[Instance]:
-        """Returns the running workers that are members, or that the move has added."""
-        known = self._cluster.members() | {*move.grown}
+        """Returns the running workers that are members, that the move has added, or that it has drained."""
+        known = self._cluster.members() | {*move.grown, *move.drain}
         return [i for i in self._cluster.workers() if i.is_running and i.instance_id in known]
 
     def _end_with_training(self, move: Move) -> Move:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from rich.console import Console
 
 from controller.commands.chosen_run import run_or_latest
 from controller.commands.command import Command
 from controller.commands.context import Context
+from controller.domain import Observation
 from controller.record.journal import codec
+from controller.record.journal.reasons import described_reason
 from controller.record.report.facts_table import facts_table
 
 
@@ -23,10 +26,19 @@ def facts(context: Context, options: argparse.Namespace) -> int:
     """Prints every node's iteration fact, or why it is unknown."""
     observation = context.cluster(run_or_latest(context)).observer.look()
     if options.json:
-        print(json.dumps(codec.plain(observation), indent=2))
+        print(json.dumps(_plain(observation), indent=2))
     else:
         Console().print(facts_table(observation))
     return 0
+
+
+def _plain(observation: Observation) -> dict[str, Any]:
+    """Returns an observation as `observation.schema.json` describes it."""
+    unknown = [
+        {"instance_id": node.instance_id, "flavor": node.flavor, **described_reason(node.reason)}
+        for node in observation.unknown
+    ]
+    return {**codec.plain(observation), "unknown": unknown}
 
 
 COMMAND = Command("facts", "what every node says of itself", facts, add_options)

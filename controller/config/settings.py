@@ -121,7 +121,6 @@ class ControllerSettings(_Section):
     unavailable_s: Seconds = 900
     timeouts: Timeouts = Field(default_factory=Timeouts)
     decide: DecideOptions = Field(default_factory=DecideOptions)
-    """Further options of the policy, by name."""
 
 
 class NodeSettings(_Section):

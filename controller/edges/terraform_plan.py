@@ -244,14 +244,6 @@ def parse_changes(document: Mapping[str, Any]) -> tuple[PlanChange, ...]:
     return tuple(_change(raw, root) for raw in resources if raw.get("mode", "managed") == "managed")
 
 
-def read_plan(text: str) -> Plan:
-    """Like `parse_plan`, from the JSON's text."""
-    try:
-        return parse_plan(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise PlanError(f"The plan's JSON is torn: {error}", "Make it again: terraform show -json PLANFILE") from error
-
-
 def flavor_of(change: PlanChange) -> str | None:
     """The flavor of a group of workers: its tag, or else its key in Terraform's `for_each`."""
     return change.tag(FLAVOR_TAG) or change.index

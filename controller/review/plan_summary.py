@@ -10,6 +10,7 @@ from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_
 from controller.edges.terraform_plan import Action, Plan
 from controller.review.dangers import Danger
 from controller.review.plan_guard import GuardVerdict, HourlyLimit, judge
+from controller.words import numbers as words
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Quantity:
 
     @property
     def difference(self) -> float | None:
+        """The number after minus the number before."""
         return None if self.before is None or self.after is None else self.after - self.before
 
     @property
@@ -55,10 +57,12 @@ class FlavorRow:
 
     @property
     def changes(self) -> bool:
+        """Whether the number of nodes changes."""
         return self.nodes_before != self.nodes_after
 
     @property
     def is_in_use(self) -> bool:
+        """Whether there are nodes of the flavor, before or after."""
         return bool(self.nodes_before or self.nodes_after)
 
 
@@ -159,3 +163,18 @@ def _rows(plan: Plan, prices: Mapping[str, Price], evidence: Evidence) -> tuple[
         for flavor in sorted({*before, *after})
     ]
     return tuple(sorted(rows, key=lambda row: (not row.changes, not row.is_in_use, row.flavor)))
+
+
+def sides(quantity: Quantity, unit: words.Unit, unknown: str = words.NOT_MEASURED) -> tuple[str, str, str]:
+    """Returns before, after and difference in words.
+
+    The difference is that of the numbers as they are written: a reader who subtracts finds the same.
+    """
+    before, after = (unknown if value is None else unit.write(value) for value in (quantity.before, quantity.after))
+    if quantity.before is None or quantity.after is None:
+        return before, after, "unknown"
+    change = round(unit.rounded(quantity.after) - unit.rounded(quantity.before), 9)
+    if change == 0:
+        return before, after, "none"
+    share = f" ({words.percent(quantity.share)})" if quantity.share is not None else ""
+    return before, after, words.signed(unit.write(abs(change)), change) + share

@@ -7,9 +7,10 @@ from dataclasses import replace
 from controller.domain import Decision, FlavorEstimate, FleetEstimate
 from controller.domain.reasons.flavors import NotMeasured
 from controller.record.report.explanation import render_explanation
-from controller.review.markdown import GITHUB_LIMIT, MARGIN, characters, cut, sides, template
-from controller.review.plan_summary import Quantity
+from controller.review.markdown_text import GITHUB_LIMIT, MARGIN, characters, cut
+from controller.review.plan_summary import Quantity, sides
 from controller.review.proposals import Proposal
+from controller.review.templates import template
 from controller.words import numbers as words
 from controller.words.flavors import notes_in_words
 from controller.words.reasons import reason_in_words

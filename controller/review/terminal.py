@@ -7,8 +7,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from controller.edges.terraform_plan import Action
-from controller.review.markdown import MARKS, sides
-from controller.review.plan_summary import FlavorRow, PlanSummary
+from controller.review.plan_summary import FlavorRow, PlanSummary, sides
+from controller.review.resource_changes import MARKS
 from controller.words import numbers as words
 
 MOST_RESOURCES = 60

@@ -55,7 +55,8 @@ def _(reason: reasons.ForeignGroup) -> str:
 
 @reason_in_words.register
 def _(reason: reasons.OtherCapacity) -> str:
-    return f"{reason.address} would get {reason.planned} nodes, and {reason.decided} were decided"
+    planned = "an unknown number of" if reason.planned is None else reason.planned
+    return f"{reason.address} would get {planned} nodes, and {reason.decided} were decided"
 
 
 @reason_in_words.register

@@ -1,4 +1,4 @@
-"""Every reason in words. Importing this module registers the wording of each family."""
+"""Every reason in words."""
 
 from controller.words import deciding, ending, flavors, limits, moving, nodes, plans
 from controller.words.dispatch import reason_in_words

@@ -21,7 +21,7 @@ from tests.unit.controller.commands.command_line import Captured, added, centavo
 from tests.unit.controller.commands.conftest import down, root, up
 from tests.unit.controller.harness import Controller, new_world
 from tests.unit.controller.record import synthetic
-from tests.unit.controller.record.synthetic import BEGAN, PRICES
+from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
 
 __all__ = ["down", "root", "up"]
 
@@ -119,6 +119,20 @@ def test_status_and_facts_of_a_run_that_goes_on_are_as_described(root: Path, cap
     check(json.loads(capsys.readouterr().out), "status")
     assert centavo(root, "facts", "--json") == 0
     check(json.loads(capsys.readouterr().out), "observation")
+
+
+@pytest.mark.usefixtures("up")
+def test_of_a_node_of_which_nothing_is_known_the_facts_have_a_code(root: Path, capsys: Captured) -> None:
+    def boot(runs: Path) -> Journal:
+        run = SyntheticRun(runs)
+        run.boot()
+        return run.journal
+
+    added(root, boot, "one")
+    assert centavo(root, "facts", "--json") == 0
+    observation = json.loads(capsys.readouterr().out)
+    check(observation, "observation")
+    assert [node["reason_code"] for node in observation["unknown"]] == ["said"] * 6
 
 
 @pytest.mark.usefixtures("down")

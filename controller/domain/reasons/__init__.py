@@ -16,10 +16,7 @@ def _kinds(module: ModuleType) -> list[type[Reason]]:
     return [kind for kind in kinds if kind.__module__ == module.__name__ and "code" in vars(kind)]
 
 
-REASONS: Mapping[str, type[Reason]] = {
-    kind.code: kind
-    for module in (base, deciding, ending, flavors, limits, moving, nodes, plans)
-    for kind in _kinds(module)
-}
+_FAMILIES = (base, deciding, ending, flavors, limits, moving, nodes, plans)
+REASONS: Mapping[str, type[Reason]] = {kind.code: kind for module in _FAMILIES for kind in _kinds(module)}
 
 __all__ = ["REASONS", "Reason", "Said"]

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from controller.domain import Fact, Observation
 from controller.words.numbers import BLANK, cell, milliseconds
+from controller.words.reasons import reason_in_words
 
 
 def facts_table(observation: Observation) -> RenderableType:
@@ -23,7 +24,7 @@ def facts_table(observation: Observation) -> RenderableType:
     for node in observation.unknown:
         table.add_row(node.instance_id, node.flavor, "unknown", *[BLANK] * 6)
     given = {fact.instance_id: fact.reason for fact in facts if fact.reason}
-    reasons = given | {node.instance_id: node.reason for node in observation.unknown}
+    reasons = given | {node.instance_id: reason_in_words(node.reason) for node in observation.unknown}
     return Group(table, *(Text(f"{instance_id}: {reason}") for instance_id, reason in reasons.items()))
 
 

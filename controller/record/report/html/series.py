@@ -30,6 +30,7 @@ class Line:
 
     @property
     def is_thinned(self) -> bool:
+        """Whether points were taken together."""
         return self.low != self.high
 
 

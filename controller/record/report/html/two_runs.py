@@ -161,5 +161,5 @@ def _draw(size: Size, x: str, y: str, lines: Sequence[series.Line], runs: Sequen
 
 
 def _is_money(label: str) -> bool:
-    """Money is drawn from zero, so that a saving looks as large as it is."""
+    """Returns whether an axis is of money, which is drawn from zero so that a saving looks as large as it is."""
     return "$" in label or "dollars" in label

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from controller.act.move import choose_drain
-from controller.domain import Fact, Fleet, Instance, Move, TrainingState
+from controller.act.drain import added_by, choose_drain
+from controller.domain import Fact, Fleet, Instance, Move, MovePhase, TrainingState
 from controller.domain.reasons import Said
 
 WORKERS = [Instance(f"i-{number}", "c5.large", "worker", "running", f"10.0.0.{number}") for number in range(4)]
@@ -35,3 +35,13 @@ def test_nodes_of_which_nothing_is_known_leave_before_bad_ones() -> None:
 
 def test_a_bad_node_stays_where_its_flavor_does_not_shrink() -> None:
     assert choose_drain(shrink(4, ("i-1",)), WORKERS, facts(0, 1, 2, 3)) == ()
+
+
+def test_a_move_that_is_undone_gives_back_what_it_has_added_by_name() -> None:
+    move = Move(1, 0.0, Fleet({"c5.large": 2}), Fleet({"c5.large": 4}), Said(""), MovePhase.JOINING, grown=("i-3",))
+    assert added_by(move, WORKERS, {"i-0", "i-1"}) == {"i-3"}, "i-2 is a replacement of EC2's own"
+
+
+def test_while_it_grows_every_worker_that_is_no_member_counts_as_added() -> None:
+    move = Move(1, 0.0, Fleet({"c5.large": 2}), Fleet({"c5.large": 4}), Said(""), MovePhase.GROWING)
+    assert added_by(move, WORKERS, {"i-0", "i-1"}) == {"i-2", "i-3"}

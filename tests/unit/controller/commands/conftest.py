@@ -37,10 +37,11 @@ class Environment:
 
 
 class Cluster:
-    """A cluster that looks as it was seen last."""
+    """A cluster that looks as it was seen last. It is its own observer."""
 
     def __init__(self, observation: Observation) -> None:
         self._observation = observation
+        self.observer = self
 
     def look(self) -> Observation:
         return self._observation

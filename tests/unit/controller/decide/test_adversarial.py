@@ -25,6 +25,7 @@ from controller.domain import (
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import NoWorkerRuns, PricesUnknown, ProgressUnknown, WaitingForFacts
 from controller.domain.reasons.flavors import NoPrice, PriceNotPositive, PriceStale, PriceTooHigh
+from controller.domain.reasons.nodes import FactMissing
 from controller.simulate.policies import SIMULATED_POLICIES
 
 EACH = [name for name in SIMULATED_POLICIES if name != "oracle"]
@@ -158,7 +159,7 @@ def test_a_flavor_that_never_boots_is_not_tried_again_and_again(training):
 def test_nodes_that_never_report_are_waited_for_and_then_replaced(training):
     present = training.observe()
     silent = tuple(fact for fact in present.facts if fact.flavor != "t2.xlarge")
-    unknown = (UnknownNode("i-t2.xlarge-0", "t2.xlarge", "no fact"),)
+    unknown = (UnknownNode("i-t2.xlarge-0", "t2.xlarge", FactMissing()),)
     observation = Observation(present.at, present.fleet, silent, unknown)
     assert training.decide(observation=observation).reason == WaitingForFacts(("t2.xlarge",))
     later = replace(

@@ -23,6 +23,7 @@ from controller.domain import (
     Verdict,
 )
 from controller.domain.reasons import Said
+from controller.domain.reasons.nodes import NotAsked
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import start_run
 from tests.support.prices import LIST_PRICES as PRICES
@@ -63,7 +64,7 @@ class SyntheticRun:
     def boot(self) -> None:
         """Minutes before the first step."""
         self.note("bringing the fleet up")
-        unknown = tuple(UnknownNode(name, flavor, "it was not asked") for name, flavor in self._nodes())
+        unknown = tuple(UnknownNode(name, flavor, NotAsked()) for name, flavor in self._nodes())
         self.now += 20
         self.journal.add_observation(Observation(self.now, self.fleet, (), unknown), self._usd_per_hour())
         self.now += 45

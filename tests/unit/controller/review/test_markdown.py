@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
-from controller.edges.terraform_plan import parse_plan, read_plan
+from controller.edges.terraform_plan import parse_plan
 from controller.review.dangers import Danger
-from controller.review.markdown import GITHUB_LIMIT, characters, code, plain, render, sides
-from controller.review.plan_summary import Evidence, PlanSummary, Quantity, summarize
+from controller.review.markdown import render
+from controller.review.markdown_text import GITHUB_LIMIT, characters, code, plain
+from controller.review.plan_summary import Evidence, PlanSummary, Quantity, sides, summarize
 from controller.words import numbers as words
 from tests.support.prices import LIST_PRICES
 
@@ -46,7 +47,7 @@ RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def summary(name: str, evidence: Evidence = MEASURED, **options: Any) -> PlanSummary:
-    plan = read_plan((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    plan = parse_plan(json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")))
     return summarize("local", plan, PRICES, evidence, **options)
 
 
@@ -102,7 +103,7 @@ def test_a_reader_who_subtracts_finds_the_same_difference(before: float, after: 
 
 
 def test_costs_are_unknown_while_the_head_has_no_price() -> None:
-    plan = read_plan((GOLDEN / "move.json").read_text(encoding="utf-8"))
+    plan = parse_plan(json.loads((GOLDEN / "move.json").read_text(encoding="utf-8")))
     prices = {flavor: price for flavor, price in PRICES.items() if flavor != "t3.micro"}
     rows = cells(render(summarize("local", plan, prices, MEASURED)))
     assert rows[1][1:] == ["not measured yet", "not measured yet", "unknown"]

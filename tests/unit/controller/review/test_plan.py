@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.domain import Fleet
-from controller.edges.terraform_plan import Action, Marker, PlanError, parse_plan, read_plan
+from controller.edges.terraform_plan import Action, Marker, PlanError, parse_plan
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "review"
 
@@ -156,8 +156,3 @@ def test_the_fingerprint_is_of_what_changes_and_nothing_else() -> None:
 def test_a_plan_that_can_not_be_used_says_why(raw: Any, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         parse_plan(raw)
-
-
-def test_a_torn_plan_says_so() -> None:
-    with pytest.raises(PlanError, match="is torn"):
-        read_plan('{"format_version": ')

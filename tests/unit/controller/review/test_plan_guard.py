@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.edges.terraform_plan import parse_plan, read_plan
+from controller.edges.terraform_plan import parse_plan
 from controller.review.dangers import Danger
 from controller.review.plan_guard import GuardVerdict, HourlyLimit, judge
 
@@ -200,14 +200,14 @@ def test_what_stays_as_it_is_is_not_judged() -> None:
     ],
 )
 def test_exceeding_the_hourly_limit_has_to_be_meant(limit: float | None, after: float | None, is_refused: bool) -> None:
-    plan = read_plan((GOLDEN / "move.json").read_text(encoding="utf-8"))
+    plan = parse_plan(json.loads((GOLDEN / "move.json").read_text(encoding="utf-8")))
     judged = judge(plan, HourlyLimit(limit, after))
     assert judged.is_refused is is_refused
     assert judged.missing == ((Danger.EXCEED_HOURLY_LIMIT,) if is_refused else ())
 
 
 def test_a_plan_that_leaves_the_fleet_alone_does_not_exceed_the_limit() -> None:
-    plan = read_plan((GOLDEN / "nothing.json").read_text(encoding="utf-8"))
+    plan = parse_plan(json.loads((GOLDEN / "nothing.json").read_text(encoding="utf-8")))
     assert not judge(plan, HourlyLimit(0.01, 99.0)).is_refused
 
 
@@ -221,5 +221,5 @@ def test_a_plan_that_leaves_the_fleet_alone_does_not_exceed_the_limit() -> None:
     ],
 )
 def test_real_plans_are_judged_as_they_should_be(name: str, missing: tuple[Danger, ...]) -> None:
-    plan = read_plan((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    plan = parse_plan(json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")))
     assert judge(plan, UNLIMITED).missing == missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import replace
 from functools import partial
@@ -30,8 +31,12 @@ from controller.domain import (
 )
 from controller.domain.errors import JournalError
 from controller.domain.reasons import Said
+from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run, start_run, unfinished_run
+from controller.record.journal.schema import FILE_NAME
+from controller.record.report.html.packed_decisions import pack
+from controller.record.report.report import make_report
 
 NOW = 1_800_000_000.0
 FLEET = Fleet({"c5.large": 2, "t2.medium": 0})
@@ -57,7 +62,7 @@ FACT = Fact(
     0.2,
     MembershipChange(NOW - 5, 1, 2, 1.5, 0),
 )
-OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", "missing"),))
+OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", FactMissing()),))
 MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
 
 
@@ -218,3 +223,34 @@ def test_a_process_killed_while_a_run_begins_leaves_no_torn_journal(
     assert latest_run(tmp_path) is None
     assert begin().info().initial == Fleet({"c5.large": 1})
     assert unfinished_run(tmp_path, "test") is not None
+
+
+def made_by_an_older_centavo(journal: Journal) -> Journal:
+    """The journal with reasons as plain text, as they were kept before reasons had codes."""
+    decision = {
+        "at": NOW, "policy": "p", "verdict": "refuse", "current": {"c5.large": 2}, "target": {"c5.large": 2},
+        "reason": "no capacity", "flavors": [], "fleets": [],
+        "saving_usd": None, "switching_usd": None, "is_probe": False,
+    }  # fmt: skip
+    journal.close()
+    with sqlite3.connect(journal.directory / FILE_NAME) as database:
+        database.execute(
+            "INSERT INTO decisions (at, policy, verdict, reason, decision) VALUES (?, 'p', 'refuse', ?, ?)",
+            (NOW, "no capacity", json.dumps(decision)),
+        )
+        database.execute(
+            "INSERT INTO moves (move_id, at, source, target, reason, phase, grown, drain, outcome_reason)"
+            " VALUES (1, ?, ?, ?, 'cheaper', 'rolled_back', '[]', '[]', 'no capacity')",
+            (NOW, '{"c5.large":2}', '{"t2.medium":2}'),
+        )
+    return Journal(journal.directory)
+
+
+def test_a_run_that_an_older_centavo_began_is_read_on(journal: Journal) -> None:
+    older = made_by_an_older_centavo(journal)
+    [decision], [move] = list(older.decisions()), older.moves()
+    assert (decision.reason, decision.fleets, decision.bad_nodes) == (Said("no capacity"), (), ())
+    assert (move.reason, move.outcome_reason) == (Said("cheaper"), Said("no capacity"))
+    report = make_report(older, {}, NOW)
+    assert (report["moves"][0]["reason"], report["moves"][0]["reason_code"]) == ("cheaper", "said")
+    assert len(pack(older.plain_decisions(), NOW)) > 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.domain import Fact, Fleet, MembershipChange, Observation, TrainingState, UnknownNode
+from controller.domain.reasons.nodes import NotAsked
 from controller.record.journal.summary import KEPT_NODES, from_plain, summarise, to_plain
 from tests.unit.controller.record.synthetic import SyntheticRun
 
@@ -50,7 +51,7 @@ def test_the_cost_per_token_is_unknown_where(observation: Observation, why: str)
 
 def test_what_ranks_say_that_do_not_train_counts_for_progress_only() -> None:
     finished = fact(0, state=TrainingState.FINISHED, step=1000, loss=1.5)
-    summary = summarise(seen(finished, unknown=(UnknownNode("i-9", "c5.large", "no answer"),)), 0.19)
+    summary = summarise(seen(finished, unknown=(UnknownNode("i-9", "c5.large", NotAsked()),)), 0.19)
     assert (summary.ranks, summary.unknown, summary.step, summary.loss) == (0, 1, 1000, 1.5)
     assert summary.flavors == {}
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from controller.domain import Fact, Fleet, Observation, Progress, TrainingState, UnknownNode
+from controller.domain.reasons import Said
 from controller.record.live.observation_line import PROGRESS_EVERY_S, ObservationNews, describe
 from controller.record.live.reporter import PlainReporter, Reporter
 from controller.record.live.run_log import LogFormat, LogReporter
@@ -59,7 +60,7 @@ def test_every_tenth_of_the_training_is_told_at_once(news: ObservationNews) -> N
     "changed",
     [
         replace(SEEN, fleet=Fleet({"c5.large": 2})),
-        replace(SEEN, unknown=(UnknownNode("i-2", "c5.large", "missing"),)),
+        replace(SEEN, unknown=(UnknownNode("i-2", "c5.large", Said("missing")),)),
         replace(SEEN, facts=()),
         replace(SEEN, facts=(replace(FACT, state=TrainingState.DRAINING),)),
     ],
@@ -71,7 +72,7 @@ def test_a_change_of_fleet_nodes_or_ranks_is_told_at_once(news: ObservationNews,
 
 
 def test_an_observation_is_a_line() -> None:
-    seen = replace(SEEN, unknown=(UnknownNode("i-2", "c5.large", "missing"),))
+    seen = replace(SEEN, unknown=(UnknownNode("i-2", "c5.large", Said("missing")),))
     line = "1 x c5.large, step 10 of 1000, loss 2.50, 0.50 s a step, 1 ranks train, 1 unknown, $0.5000 spent"
     assert describe(seen, progress(10), 0.5) == line
 
