@@ -1,4 +1,4 @@
-"""One policy in one scenario: the controller's loop around the real decision function."""
+"""A simulation of one policy in one scenario: the controller's loop around the real decision function."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from controller.simulate.scenario import Scenario
 from controller.simulate.world import Moment, World, market
 
 MAX_INTERVAL_SHARE, MIN_INTERVAL_SHARE = 0.15, 0.02
-"""While nothing changes, passes become rarer, up to these shares of what remains and has passed."""
+"""While nothing changes, passes become rarer, up to these shares of the remaining and of the passed time."""
 MAX_DAYS = 120
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of it."""
+    """The outcome of one policy in one scenario."""
 
     scenario: str
     policy: str
@@ -31,7 +31,7 @@ class Outcome:
     deadline_met: bool | None
     budget_met: bool | None
     probe_usd: float
-    """What probing cost: nodes that did not work yet, pauses, and dearer steps than without the probes."""
+    """The cost of probing: idle nodes, pauses, and steps that cost more than without the probes."""
     moves: int
     rolled_back: int
     flip_flops: int
@@ -40,7 +40,7 @@ class Outcome:
 
 
 def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
-    """How a policy is set in a scenario: it knows the catalogue and what switching takes, not the speeds."""
+    """Returns a policy's settings in a scenario. It knows the flavors and the cost of switching, but not the speeds."""
     flavors = {
         flavor.name: Flavor(
             name=flavor.name,
@@ -71,7 +71,7 @@ def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
 
 
 def limits_for(scenario: Scenario) -> Limits:
-    """The scenario's limits, as the controller is told them."""
+    """Returns the scenario's limits, as the controller gets them."""
     return Limits(
         min_nodes=scenario.min_nodes,
         max_nodes=scenario.max_nodes,
@@ -84,7 +84,7 @@ def limits_for(scenario: Scenario) -> Limits:
 
 
 def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = None) -> Outcome:
-    """Run a scenario under a policy to the end of its training, or for 120 days at most."""
+    """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most."""
     settings = settings or settings_for(scenario, policy)
     world, limits = World(scenario), limits_for(scenario)
     observations, decisions = [], []
@@ -117,7 +117,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
 
 
 def _without_probes(decision: Decision, plain: Decision) -> Fleet:
-    """The fleet that would have been had instead of a probe: the present one for a policy that does nothing else."""
+    """Returns the fleet that would run instead of a probe: the present one for a policy that only probes."""
     return decision.current if plain.is_probe else plain.target
 
 
@@ -129,7 +129,7 @@ def _outcome(
     probe_usd: float,
     cooldown_s: float,
 ) -> Outcome:
-    """The figures of a finished run."""
+    """Returns the figures of a run that has ended."""
     deadline, budget = scenario.deadline_s, scenario.budget_usd
     return Outcome(
         scenario=scenario.name,
@@ -149,7 +149,7 @@ def _outcome(
 
 
 def flip_flops(moves: list[Move], cooldown_s: float) -> int:
-    """Moves that undo the one before them within the cool-down after it."""
+    """Returns how many moves undo the one before within the cool-down after it."""
     done = [move for move in moves if move.phase is MovePhase.DONE]
     return sum(
         later.target == earlier.source and later.at < (earlier.ended_at or earlier.at) + cooldown_s
@@ -158,7 +158,7 @@ def flip_flops(moves: list[Move], cooldown_s: float) -> int:
 
 
 def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], decisions: Sequence[Decision]) -> float:
-    """What the probes cost beyond what the `plain` fleet, had instead of each, would have: by the real speeds.
+    """Returns what the probes cost beyond the `plain` fleets that would have run instead, by the real speeds.
 
     A probe lasts until the next move has ended, or until its fleet is found to be the best as it is.
     """
@@ -182,6 +182,6 @@ def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], dec
         settled = (d.at for d in decisions if d.at > ended_at and d.verdict is Verdict.STAY and d.fleets)
         until = min(next(settled, world.now), (following.ended_at or following.at) if following else world.now)
         steps = (until - ended_at) / model.step_time_s(move.target)
-        dearer = model.usd_per_token(move.target) - model.usd_per_token(without)
-        total += max(0.0, dearer * steps * scenario.tokens_per_step)
+        extra_usd = model.usd_per_token(move.target) - model.usd_per_token(without)
+        total += max(0.0, extra_usd * steps * scenario.tokens_per_step)
     return total

@@ -29,7 +29,7 @@ Action = Callable[[], None]
 
 @dataclass(frozen=True)
 class Moment:
-    """A point of the curves that a plot shows."""
+    """A point of the curves in a plot."""
 
     at_s: float
     spent_usd: float
@@ -63,11 +63,11 @@ class World:
     # Time
 
     def at(self, when: float, action: Action) -> None:
-        """Do something later."""
+        """Schedules an action."""
         heapq.heappush(self._events, (when, next(self._order), action))
 
     def run_until(self, when: float) -> None:
-        """Let time pass, with all that happens meanwhile, or until the training has finished."""
+        """Lets time pass, with everything that happens meanwhile. It ends early when the training has finished."""
         while self._events and self._events[0][0] <= when and not self.is_finished:
             happens_at, _, action = heapq.heappop(self._events)
             self._advance(happens_at)
@@ -81,7 +81,7 @@ class World:
         return self.step >= self.scenario.total_steps
 
     def step_time_s(self) -> float:
-        """Seconds of a step at the present pace; inf when nobody works."""
+        """Returns the seconds of a step at the present pace; inf when no node works."""
         speed = sum(node.tokens_per_s for node in self.nodes.working)
         if not speed:
             return math.inf
@@ -89,11 +89,11 @@ class World:
         return self.scenario.tokens_per_step / speed + self.scenario.communication.seconds(size)
 
     def remaining_s(self) -> float:
-        """How long the rest of the work takes at the present pace."""
+        """Returns how long the rest of the work takes at the present pace."""
         return (self.scenario.total_steps - self.step) * self.step_time_s()
 
     def _advance(self, when: float) -> None:
-        """Let training and bill run to a moment at which nothing has happened yet, in pieces of one pace each."""
+        """Advances training and costs to a moment before which nothing happens, in pieces of one pace each."""
         while self.now < when and not self.is_finished:
             until = min([when, *self._paces_end()])
             pays_s, step_s = until - self.now, self.step_time_s()
@@ -112,7 +112,7 @@ class World:
             self._note()
 
     def _paces_end(self) -> list[float]:
-        """When the pace changes by itself: a pause ends, or the credits of a node."""
+        """Returns when the pace changes by itself: a pause ends, or the credits of a node are spent."""
         ends = [self.paused_until] if self.paused_until > self.now else []
         begins = max(self.now, self.paused_until)
         for node in self.nodes.working:
@@ -133,7 +133,7 @@ class World:
         self.moments.append(Moment(self.now, self.spent_usd, self.nodes.fleet(), self.step))
 
     def _pause(self) -> None:
-        """A membership change: the training stands still, and its facts begin anew."""
+        """Changes the membership: the training stands still, and its facts begin anew."""
         self.paused_until = max(self.now, self.paused_until) + self.scenario.pause_s
         self.steady_since_step = self.step
         self._note()
@@ -144,14 +144,14 @@ class World:
         self._note()
 
     def _join(self, node: Node) -> None:
-        """A node begins to work; a spot node's interruption is drawn."""
+        """Lets a node begin to work, and draws the interruption of a spot node."""
         node.works, node.is_member, node.first_step = True, True, self.step
         rate = node.flavor.interruptions_per_hour
         if rate > 0:
             self.at(self.now + self.rng.expovariate(rate) * SECONDS_PER_HOUR, lambda: self._interrupt(node))
 
     def _interrupt(self, node: Node) -> None:
-        """A spot node is taken away; its group starts another one of its kind."""
+        """Takes a spot node away. Its group starts another one of its flavor."""
         if node not in self.nodes.all:
             return
         self.nodes.remove(node)
@@ -173,7 +173,7 @@ class World:
     # Moves
 
     def begin(self, target: Fleet, reason: Reason, is_probe: bool, bad_nodes: tuple[str, ...]) -> None:
-        """Begin a move: grow, join, shrink. Nothing is removed before its replacement trains."""
+        """Begins a move: grow, join, shrink. No node ends before its replacement trains."""
         source = self.nodes.fleet()
         move = Move(len(self.moves) + 1, self.now, source, target, reason, MovePhase.GROWING, is_probe=is_probe)
         self.moves.append(move)
@@ -196,7 +196,7 @@ class World:
         return real.boots and (real.capacity is None or count <= real.capacity)
 
     def _failure_s(self, failing: list[str]) -> float:
-        """When a failing grow is found out: a overrun of capacity soon, a node that never answers at its time-out."""
+        """Returns after how long a failure shows: a lack of capacity soon, a silent node at its time-out."""
         if all(self.scenario.flavor(flavor).boots for flavor in failing):
             return self.scenario.no_capacity_after_s
         return self.scenario.boot_timeout_s
@@ -209,7 +209,7 @@ class World:
         self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
 
     def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
-        """The new nodes join; then what the target does not have drains."""
+        """Lets the new nodes join. Then the nodes that the target does not have drain."""
         for node in started:
             self._join(node)
         if started:
@@ -237,7 +237,7 @@ class World:
 
     @property
     def changed_at(self) -> float:
-        """When the last move ended, or began; 0 before the first."""
+        """The time at which the last move ended, or began if it has not ended; 0 before the first."""
         return (self.moves[-1].ended_at or self.moves[-1].at) if self.moves else 0.0
 
     @property
@@ -247,16 +247,16 @@ class World:
     # What the controller sees
 
     def observation(self) -> Observation:
-        """The facts of the moment."""
+        """Returns the facts of the moment."""
         return Observation(self.now, self.nodes.fleet(), self.nodes.facts(self.now, self.step, self.steady_since_step))
 
     def progress(self) -> Progress:
-        """How far the training is."""
+        """Returns how far the training is."""
         steps = int(self.step)
         return Progress(steps, self.scenario.total_steps, int(steps * self.scenario.tokens_per_step), 0.0, self.now)
 
     def prices(self) -> dict[str, Price]:
-        """The price list of the moment."""
+        """Returns the prices of the moment."""
         return {
             flavor.name: Price(
                 flavor.name, self.usd_per_hour[flavor.name], interruptions_per_hour=flavor.interruptions_per_hour
@@ -266,5 +266,5 @@ class World:
 
 
 def market(is_spot: bool) -> Market:
-    """How a simulated flavor is bought."""
+    """Returns how a simulated flavor is bought."""
     return Market.SPOT if is_spot else Market.ON_DEMAND

@@ -79,10 +79,10 @@ class Exploration:
     def _aim(self) -> _Aim:
         """The aim: first the deadline, then the budget, then the objective."""
         forecaster = self.forecaster
-        objective, promised = forecaster.situation.settings.objective, forecaster.usual_bounds
-        if best_fleet(forecaster.model, promised, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
-            return _Aim(objective, promised)
-        in_time = replace(promised, max_usd_per_step=None)
+        objective, bounds = forecaster.situation.settings.objective, forecaster.usual_bounds
+        if best_fleet(forecaster.model, bounds, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
+            return _Aim(objective, bounds)
+        in_time = replace(bounds, max_usd_per_step=None)
         if best_fleet(forecaster.model, in_time, Objective.COST, GAIN_TOLERANCE, GAIN_SIZES) is not None:
             return _Aim(Objective.COST, in_time, DEADLINE_WEIGHT)
         return _Aim(Objective.TIME, forecaster.bounds, DEADLINE_WEIGHT)
