@@ -10,6 +10,7 @@ from itertools import pairwise
 from controller.decide import DecideSettings, DecisionInput, SwitchingAssumptions, Truth, decide
 from controller.decide.model.fleet_model import FleetModel
 from controller.domain import SECONDS_PER_HOUR, Decision, Flavor, Fleet, History, Limits, Move, MovePhase, Verdict
+from controller.simulate.moves import Moves
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
 from controller.simulate.world import Moment, World, market
@@ -87,6 +88,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
     """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most."""
     settings = settings or settings_for(scenario, policy)
     world, limits = World(scenario), limits_for(scenario)
+    moves = Moves(world)
     observations, decisions = [], []
     plain: dict[int, Fleet] = {}
     interval_s = scenario.interval_s
@@ -95,25 +97,25 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         world.run_until(world.now + interval_s)
         observation = world.observation()
         observations.append(observation)
-        if world.has_changed or world.is_moving or world.now < world.changed_at + 2 * settings.cooldown_s:
+        if world.has_changed or moves.is_under_way or world.now < moves.changed_at + 2 * settings.cooldown_s:
             interval_s = scenario.interval_s
         else:
             longest_s = MAX_INTERVAL_SHARE * world.remaining_s() + MIN_INTERVAL_SHARE * world.now
             interval_s = max(scenario.interval_s, min(interval_s * 3, longest_s))
-        if world.is_moving:
+        if moves.is_under_way:
             continue
-        history = History(tuple(world.moves), world.spent_usd, dict(world.unavailable))
+        history = History(tuple(moves.history), world.spent_usd, dict(moves.unavailable))
         given = DecisionInput(tuple(observations), world.prices(), limits, world.progress(), history, settings)
         decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)
         if decision.verdict is Verdict.MOVE:
             if decision.is_probe:
                 unprobed = replace(given, settings=replace(settings, probe_share=0.0))
-                plain[len(world.moves)] = _without_probes(decision, decide(unprobed, SIMULATED_POLICIES))
-            world.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
+                plain[len(moves.history)] = _without_probes(decision, decide(unprobed, SIMULATED_POLICIES))
+            moves.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
             interval_s = scenario.interval_s
-    probe_usd = _probe_usd(scenario, world, plain, decisions)
-    return _outcome(scenario, policy, world, tuple(decisions), probe_usd, settings.cooldown_s)
+    probe_usd = _probe_usd(scenario, world, moves.history, plain, decisions)
+    return _outcome(scenario, policy, world, moves.history, tuple(decisions), probe_usd, settings.cooldown_s)
 
 
 def _without_probes(decision: Decision, plain: Decision) -> Fleet:
@@ -125,6 +127,7 @@ def _outcome(
     scenario: Scenario,
     policy: str,
     world: World,
+    moves: Sequence[Move],
     decisions: tuple[Decision, ...],
     probe_usd: float,
     cooldown_s: float,
@@ -140,15 +143,15 @@ def _outcome(
         deadline_met=None if deadline is None else world.is_finished and world.now <= deadline,
         budget_met=None if budget is None else world.is_finished and world.spent_usd <= budget,
         probe_usd=probe_usd,
-        moves=sum(move.phase is MovePhase.DONE for move in world.moves),
-        rolled_back=sum(move.phase is MovePhase.ROLLED_BACK for move in world.moves),
-        flip_flops=flip_flops(world.moves, cooldown_s),
+        moves=sum(move.phase is MovePhase.DONE for move in moves),
+        rolled_back=sum(move.phase is MovePhase.ROLLED_BACK for move in moves),
+        flip_flops=flip_flops(moves, cooldown_s),
         moments=tuple(world.moments),
         decisions=decisions,
     )
 
 
-def flip_flops(moves: list[Move], cooldown_s: float) -> int:
+def flip_flops(moves: Sequence[Move], cooldown_s: float) -> int:
     """Returns how many moves undo the one before within the cool-down after it."""
     done = [move for move in moves if move.phase is MovePhase.DONE]
     return sum(
@@ -157,7 +160,13 @@ def flip_flops(moves: list[Move], cooldown_s: float) -> int:
     )
 
 
-def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], decisions: Sequence[Decision]) -> float:
+def _probe_usd(
+    scenario: Scenario,
+    world: World,
+    moves: Sequence[Move],
+    plain: Mapping[int, Fleet],
+    decisions: Sequence[Decision],
+) -> float:
     """Returns what the probes cost beyond the `plain` fleets that would have run instead, by the real speeds.
 
     A probe lasts until the next move has ended, or until its fleet is found to be the best as it is.
@@ -171,14 +180,14 @@ def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], dec
     )
     total = 0.0
     for index, without in plain.items():
-        move = world.moves[index]
+        move = moves[index]
         ended_at = world.now if move.ended_at is None else move.ended_at
         total += move.target.beyond(without).usd_per_hour(world.usd_per_hour) * (ended_at - move.at) / SECONDS_PER_HOUR
         if move.phase is not MovePhase.DONE:
             continue
         pauses = 2 if without == move.source else 1
         total += pauses * scenario.pause_s * model.fleet_usd_per_hour(move.target) / SECONDS_PER_HOUR
-        following = world.moves[index + 1] if index + 1 < len(world.moves) else None
+        following = moves[index + 1] if index + 1 < len(moves) else None
         settled = (d.at for d in decisions if d.at > ended_at and d.verdict is Verdict.STAY and d.fleets)
         until = min(next(settled, world.now), (following.ended_at or following.at) if following else world.now)
         steps = (until - ended_at) / model.step_time_s(move.target)

@@ -1,4 +1,4 @@
-"""The simulated world: between two events the training has one pace and the fleet one price."""
+"""The simulated world: nodes, clock, money and training. Between two events it has one pace and one price."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ import itertools
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from controller.domain import (
     SECONDS_PER_HOUR,
     Fleet,
     Market,
-    Move,
-    MovePhase,
     Observation,
     Price,
     Progress,
 )
-from controller.domain.reasons import Reason
-from controller.domain.reasons.flavors import FlavorsNotObtained
 from controller.simulate.nodes import Node, Nodes
 from controller.simulate.scenario import Scenario
 
@@ -47,24 +43,26 @@ class World:
         self.paused_until, self.steady_since_step = 0.0, 0.0
         self.usd_per_hour = {flavor.name: flavor.usd_per_hour for flavor in scenario.flavors}
         self.nodes = Nodes(scenario, self.rng)
-        self.moves: list[Move] = []
-        self.unavailable: dict[str, float] = {}
         self.moments: list[Moment] = []
         self.has_changed = False
         self._events: list[tuple[float, int, Action]] = []
         self._order = itertools.count()
         for flavor, count in scenario.initial.present.items():
             for _ in range(count):
-                self._join(self.nodes.start(scenario.flavor(flavor)))
+                self.join(self.nodes.start(scenario.flavor(flavor)))
         for change in scenario.price_changes:
             self.at(change.at_s, lambda change=change: self._reprice(change.flavor, change.usd_per_hour))  # type: ignore[misc]
-        self._note()
+        self.note()
 
     # Time
 
     def at(self, when: float, action: Action) -> None:
-        """Schedules an action."""
+        """Schedules an action at a time."""
         heapq.heappush(self._events, (when, next(self._order), action))
+
+    def after(self, seconds: float, action: Action) -> None:
+        """Schedules an action so many seconds from now."""
+        self.at(self.now + seconds, action)
 
     def run_until(self, when: float) -> None:
         """Lets time pass, with everything that happens meanwhile. It ends early when the training has finished."""
@@ -109,7 +107,7 @@ class World:
             self.spent_usd += self._usd_per_s() * pays_s
             self.now += pays_s
         if self.is_finished:
-            self._note()
+            self.note()
 
     def _paces_end(self) -> list[float]:
         """Returns when the pace changes by itself: a pause ends, or the credits of a node are spent."""
@@ -129,120 +127,48 @@ class World:
 
     # What happens
 
-    def _note(self) -> None:
+    def note(self) -> None:
+        """Adds the present moment to the curves."""
         self.moments.append(Moment(self.now, self.spent_usd, self.nodes.fleet(), self.step))
 
-    def _pause(self) -> None:
+    def pause(self) -> None:
         """Changes the membership: the training stands still, and its facts begin anew."""
         self.paused_until = max(self.now, self.paused_until) + self.scenario.pause_s
         self.steady_since_step = self.step
-        self._note()
+        self.note()
 
     def _reprice(self, flavor: str, usd_per_hour: float) -> None:
         self.usd_per_hour[flavor] = usd_per_hour
         self.has_changed = True
-        self._note()
+        self.note()
 
-    def _join(self, node: Node) -> None:
+    def join(self, node: Node) -> None:
         """Lets a node begin to work, and draws the interruption of a spot node."""
         node.works, node.is_member, node.first_step = True, True, self.step
         rate = node.flavor.interruptions_per_hour
         if rate > 0:
-            self.at(self.now + self.rng.expovariate(rate) * SECONDS_PER_HOUR, lambda: self._interrupt(node))
+            self.after(self.rng.expovariate(rate) * SECONDS_PER_HOUR, lambda: self._interrupt(node))
 
     def _interrupt(self, node: Node) -> None:
         """Takes a spot node away. Its group starts another one of its flavor."""
         if node not in self.nodes.all:
             return
         self.nodes.remove(node)
-        self._pause()
+        self.pause()
         if not node.is_member:
             return
         replacement = self.nodes.start(node.flavor)
         replacement.is_member = True
-        self.at(self.now + self._boot_s() + self.scenario.configure_s, lambda: self._rejoin(replacement))
+        self.after(self.boot_s() + self.scenario.configure_s, lambda: self._rejoin(replacement))
 
     def _rejoin(self, node: Node) -> None:
         if node in self.nodes.all:
-            self._join(node)
-            self._pause()
+            self.join(node)
+            self.pause()
 
-    def _boot_s(self) -> float:
+    def boot_s(self) -> float:
+        """Draws how long a node takes to boot."""
         return self.scenario.boot_s * math.exp(self.rng.gauss(0.0, self.scenario.boot_sigma))
-
-    # Moves
-
-    def begin(self, target: Fleet, reason: Reason, is_probe: bool, bad_nodes: tuple[str, ...]) -> None:
-        """Begins a move: grow, join, shrink. No node ends before its replacement trains."""
-        source = self.nodes.fleet()
-        move = Move(len(self.moves) + 1, self.now, source, target, reason, MovePhase.GROWING, is_probe=is_probe)
-        self.moves.append(move)
-        added = target.beyond(source)
-        started = [self.nodes.start(self.scenario.flavor(f)) for f, count in added.items() for _ in range(count)]
-        failing = sorted(f for f in added if not self._can_grow(f, target.count(f)))
-        if failing:
-            self.at(self.now + self._failure_s(failing), lambda: self._roll_back(started, failing))
-            return
-        boot_s = max((self._boot_s() for _ in started), default=0.0)
-        if boot_s > self.scenario.boot_timeout_s:
-            slow = sorted(added)
-            self.at(self.now + self.scenario.boot_timeout_s, lambda: self._roll_back(started, slow))
-            return
-        ready_s = boot_s + self.scenario.configure_s if started else 0.0
-        self.at(self.now + ready_s, lambda: self._grown(started, target, bad_nodes))
-
-    def _can_grow(self, flavor: str, count: int) -> bool:
-        real = self.scenario.flavor(flavor)
-        return real.boots and (real.capacity is None or count <= real.capacity)
-
-    def _failure_s(self, failing: list[str]) -> float:
-        """Returns after how long a failure shows: a lack of capacity soon, a silent node at its time-out."""
-        if all(self.scenario.flavor(flavor).boots for flavor in failing):
-            return self.scenario.no_capacity_after_s
-        return self.scenario.boot_timeout_s
-
-    def _roll_back(self, started: list[Node], failing: list[str]) -> None:
-        for node in started:
-            self.nodes.remove(node)
-        for flavor in failing:
-            self.unavailable[flavor] = self.now + self.scenario.unavailable_s
-        self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
-
-    def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
-        """Lets the new nodes join. Then the nodes that the target does not have drain."""
-        for node in started:
-            self._join(node)
-        if started:
-            self._pause()
-        leaving: list[Node] = []
-        for flavor in self.nodes.fleet().present:
-            present = [node for node in self.nodes.members if node.flavor.name == flavor]
-            present.sort(key=lambda node: (node.works, node.instance_id not in bad_nodes))
-            leaving += present[: max(0, len(present) - target.count(flavor))]
-        for node in leaving:
-            node.works = node.is_member = False
-            self.at(self.now + self.scenario.drain_s, lambda node=node: self._drained(node))  # type: ignore[misc]
-        if leaving:
-            self._pause()
-        self._end(MovePhase.DONE, None)
-
-    def _drained(self, node: Node) -> None:
-        if node in self.nodes.all:
-            self.nodes.remove(node)
-
-    def _end(self, phase: MovePhase, reason: Reason | None) -> None:
-        self.moves[-1] = replace(self.moves[-1], phase=phase, outcome_reason=reason, ended_at=self.now)
-        self.has_changed = True
-        self._note()
-
-    @property
-    def changed_at(self) -> float:
-        """The time at which the last move ended, or began if it has not ended; 0 before the first."""
-        return (self.moves[-1].ended_at or self.moves[-1].at) if self.moves else 0.0
-
-    @property
-    def is_moving(self) -> bool:
-        return bool(self.moves) and not self.moves[-1].phase.is_final
 
     # What the controller sees
 
