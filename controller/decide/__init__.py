@@ -1,6 +1,9 @@
-"""Deciding: from what was measured, and what is known of prices and limits, to the fleet to have, with the reason.
+"""Deciding which fleet to have, from measurements, prices and limits.
 
 Everything here is pure: no clock, no network, no file. The live controller, the simulator and the tests call `decide`.
+
+Rooms: `limits` (which fleets are allowed), `model` (what is believed of speeds, prices and fleets), `search` (the best
+fleet), `exploration` (what is worth measuring), `policies` (ways of deciding).
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ def decide(given: DecisionInput, policies: Mapping[str, Policy] = POLICIES) -> D
 
 
 def _within_surge(decision: Decision, situation: Situation) -> Decision:
-    """The decision with no more nodes exchanged at once than `max_surge` allows: the rest is left to later moves."""
+    """Returns the decision with at most `max_surge` nodes exchanged at once. Later moves exchange the rest."""
     most, change = situation.limits.max_surge, exchange(decision.current, decision.target)
     if most is None or change.keeps(most):
         return decision

@@ -1,4 +1,4 @@
-"""What a user may set about deciding, with defaults that suit a training of hours on EC2."""
+"""The settings of deciding, with defaults that suit a training of hours on EC2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from controller.domain.objective import Objective
 
 @dataclass(frozen=True)
 class SwitchingAssumptions:
-    """What a move is expected to take, in seconds."""
+    """How long the parts of a move are expected to take, in seconds."""
 
     boot_s: float = 90.0
     """From the request to a node that answers SSH."""
@@ -41,13 +41,13 @@ class Truth:
 
 @dataclass(frozen=True)
 class DecideSettings:
-    """How to decide. Shares are of 1; a margin of 0.03 asks for a saving of 3% of what remains."""
+    """The settings of one decision. Shares are of 1: a margin of 0.03 asks for a saving of 3% of what remains."""
 
     policy: str = "cheapest-fleet"
     objective: Objective = Objective.COST
     batches: Batches = Batches.BALANCED
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
-    """The flavors that there are. Empty: those that run or have a price."""
+    """The flavors that exist. If empty: those that run or have a price."""
     head_usd_per_hour: float = 0.0
     minimum_window: int = 20
     """Facts over fewer steps than this are not trusted yet."""
@@ -78,7 +78,7 @@ class DecideSettings:
     hints_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
     """Guesses of speeds, for flavors never measured; better than the guess from the number of vCPUs."""
     measure_timeout_s: float = 900.0
-    """How long to wait for the facts of nodes that run before they are reckoned with as a guess."""
+    """How long the policy waits for the facts of nodes that run. After that, it uses a guess of their speed."""
     detailed: bool = True
     """Whether decisions carry the tables that people read. Simulations do without."""
     runners_up: int = 5
@@ -86,8 +86,8 @@ class DecideSettings:
     price_max_age_s: float | None = None
     """Prices fetched longer ago than this are stale; None: prices do not age."""
     max_usd_per_node_hour: float = 500.0
-    """A price above this is taken for a mistake."""
+    """A higher price counts as a mistake, and is not used."""
     clock_skew_s: float = 5.0
-    """A fact dated later than this after its observation is from the future, and left out."""
+    """A fact that is dated later than this after its observation is from the future, and is left out."""
     truth: Truth | None = None
     """For the policy `oracle` in simulations only."""

@@ -1,4 +1,4 @@
-"""Policies side by side in the same scenarios, and the figures that sum them up."""
+"""The comparison of policies in the same scenarios, and the figures that sum it up."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Row:
 
     @property
     def over_oracle(self) -> float:
-        """Its cost over the oracle's; of a scenario that asks for the least time, its time over the oracle's."""
+        """The policy's cost over the oracle's; in a scenario for the least time, its time over the oracle's."""
         if self.objective is Objective.COST:
             return self.outcome.cost_usd / self.oracle.cost_usd
         return self.outcome.time_s / self.oracle.time_s
 
 
 def compare(scenario: Scenario, policies: Iterable[str] = COMPARED) -> dict[str, Row]:
-    """Run the oracle and the policies in one scenario, without the curves: a thousand would fill memory."""
+    """Runs the oracle and the policies in one scenario. The curves are left out, since a thousand would fill memory."""
     oracle = _slim(simulate(scenario, ORACLE))
     rows = {policy: Row(scenario.objective, _slim(simulate(scenario, policy)), oracle) for policy in policies}
     return {ORACLE: Row(scenario.objective, oracle, oracle), **rows}
@@ -59,17 +59,18 @@ def _quantiles(values: Sequence[float]) -> dict[str, float | None] | None:
 
 
 def _finite(value: float) -> float | None:
-    """Rounded; None for what a training that never ends makes endless, which JSON has no number for."""
+    """Returns a rounded number; None for an infinite one, which JSON does not have."""
     return round(value, 4) if np.isfinite(value) else None
 
 
 def summary(rows: Sequence[Row]) -> dict[str, object]:
-    """The figures of one policy over many scenarios. Shares are of 1.
+    """Returns the figures of one policy over many scenarios. Shares are of 1.
 
-    `cost_over_oracle` is over the scenarios that ask for the least cost, deadlines or not; `cost_over_oracle_in_time`
-    leaves out those in which the oracle kept the deadline and the policy did not, where being late saves money.
-    `deadlines_met` and `budgets_met` are the shares of those that the oracle kept. What counts trainings that never end
-    is None. The oracle has no cool-down: it undoes a move when a price or an interruption makes that worth it.
+    `cost_over_oracle` covers the scenarios for the least cost, with a deadline or without. `cost_over_oracle_in_time`
+    leaves out those in which the oracle kept the deadline and the policy did not: being late saves money.
+    `deadlines_met` and `budgets_met` are shares of those that the oracle kept. A figure that a training without end
+    would make infinite is None. The oracle has no cool-down: it undoes a move when a price or an interruption makes
+    that worth it.
     """
     cost = [row for row in rows if row.objective is Objective.COST]
     timed = [row for row in rows if row.objective is Objective.TIME]
@@ -91,7 +92,7 @@ def summary(rows: Sequence[Row]) -> dict[str, object]:
 
 
 def outcome_table(scenario: Scenario, rows: Mapping[str, Row]) -> Table:
-    """Policies in one scenario."""
+    """Returns a table of the policies in one scenario."""
     table = Table("policy", title=f"scenario {scenario.name}")
     for heading in ("cost $", "hours", "over oracle", "deadline", "budget", "probes $", "moves", "rolled back"):
         table.add_column(heading, justify="right")
@@ -113,7 +114,7 @@ def outcome_table(scenario: Scenario, rows: Mapping[str, Row]) -> Table:
 
 
 def summary_table(summaries: Mapping[str, Mapping[str, object]], scenarios: int) -> Table:
-    """Policies over many scenarios."""
+    """Returns a table of the policies over many scenarios."""
     table = Table("policy", title=f"{scenarios} scenarios, cost over the oracle's")
     headings = (
         "median",

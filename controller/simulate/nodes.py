@@ -1,4 +1,4 @@
-"""The nodes of a simulated fleet: what they cost, how fast they are, and what their facts say."""
+"""The nodes of a simulated fleet, with their speeds and their facts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from controller.simulate.scenario import Scenario, SimulatedFlavor
 BAD_NODE_SPEED = 0.5
 MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
 MAX_REPORTING_PER_FLAVOR = 8
-"""Of a flavor with more nodes than this, so many report: thousands of like facts would only take time."""
+"""The most nodes of a flavor that report: thousands of similar facts would only take time."""
 
 
 @dataclass
@@ -26,14 +26,14 @@ class Node:
     credits_s: float
     works: bool = False
     is_member: bool = False
-    """Whether the fleet counts it: it works, or replaces one that did."""
+    """Whether the fleet counts it: it works, or replaces a node that did."""
     worked_s: float = 0.0
     first_step: float = 0.0
     """The training's step when it joined."""
 
     @property
     def tokens_per_s(self) -> float:
-        """Its speed at the moment, credits considered."""
+        """Its speed at the moment, which depends on its CPU credits."""
         share = 1.0 if self.worked_s < self.credits_s else self.flavor.baseline_share
         return self.flavor.tokens_per_s * self.factor * share
 
@@ -47,7 +47,7 @@ class Nodes:
         self.all: list[Node] = []
 
     def start(self, flavor: SimulatedFlavor) -> Node:
-        """A new node, which does not work yet."""
+        """Starts a node, which does not work yet, and returns it."""
         self._count += 1
         is_bad = self._rng.random() < self._scenario.bad_node_share
         factor = math.exp(self._rng.gauss(0.0, self._scenario.node_cv)) * (BAD_NODE_SPEED if is_bad else 1.0)
@@ -56,7 +56,7 @@ class Nodes:
         return node
 
     def remove(self, node: Node) -> None:
-        """End a node, which then costs nothing more."""
+        """Ends a node, which costs nothing from then on."""
         self.all.remove(node)
 
     @property
@@ -68,11 +68,11 @@ class Nodes:
         return [node for node in self.all if node.works]
 
     def fleet(self) -> Fleet:
-        """What the fleet is, by flavor: nodes that are on their way to replace others count."""
+        """Returns the fleet. Nodes that will replace others are in it."""
         return Fleet.counted(node.flavor.name for node in self.members)
 
     def facts(self, at: float, step: float, steady_since_step: float) -> tuple[Fact, ...]:
-        """The facts of the working nodes; noise as a median over the window has it, and a heavy tail."""
+        """Returns the facts of the working nodes, with the noise of a median over the window and a heavy tail."""
         scenario, rng, working = self._scenario, self._rng, self.working
         if not working:
             return ()

@@ -1,4 +1,4 @@
-"""Pictures: of a scenario, what each policy had spent by when and what its fleet was; of many, how policies compare."""
+"""Plots of money and fleet over time in one scenario, and of the policies' cost over many scenarios."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 
 
 def plot(outcomes: Mapping[str, Outcome], title: str, path: Path) -> None:
-    """Write the picture; the ending of `path` (svg, png, pdf) decides the format. Raises OSError."""
+    """Writes money and fleet over time. The ending of `path` (svg, png, pdf) decides the format. Raises OSError."""
     figure, axes = plt.subplots(
         len(outcomes) + 1, 1, sharex=True, figsize=(10, 3 + 1.6 * len(outcomes)), layout="constrained"
     )
@@ -39,7 +39,7 @@ def plot(outcomes: Mapping[str, Outcome], title: str, path: Path) -> None:
 
 
 def plot_shares(over_oracle: Mapping[str, Sequence[float]], title: str, path: Path) -> None:
-    """Write the picture of the share of scenarios in which each policy's cost is at most so many times the oracle's.
+    """Writes, for each policy, the share of scenarios in which it costs at most so many times what the oracle does.
 
     Raises OSError.
     """

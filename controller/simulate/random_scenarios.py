@@ -1,4 +1,4 @@
-"""Scenarios at random, around real prices where a price list is given."""
+"""Random scenarios, around real prices where a price list is given."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from controller.simulate.scenario import PriceChange, Scenario, ScenarioError, S
 
 FAMILIES = ("t2", "t3", "t3a", "c4", "c5", "c5a", "c6i", "c6a", "c7i", "m4", "m5", "m5a", "m6i", "m7i", "r5", "r6i")
 BASELINE_SHARES = {"medium": 0.20, "large": 0.30, "xlarge": 0.40, "2xlarge": 0.40}
-"""Of burstable flavors, as EC2 documents them for t3."""
+"""The baselines of burstable flavors, as EC2 documents them for t3."""
 FALLBACK_USD_PER_VCPU_HOUR = {"t": 0.0232, "c": 0.0425, "m": 0.048, "r": 0.063}
-"""Without a price list: roughly what a vCPU of each family costs in us-east-1."""
+"""Approximate prices of a vCPU of each family in us-east-1, for use without a price list."""
 TOKENS_PER_S_OF_A_VCPU = 900.0
 
 
 def read_prices(path: Path) -> dict[str, float]:
-    """A price list with the columns instance_type and usd_per_hour. Raises ScenarioError, OSError."""
+    """Reads a price list with the columns instance_type and usd_per_hour. Raises ScenarioError, OSError."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         try:
@@ -34,7 +34,7 @@ def read_prices(path: Path) -> dict[str, float]:
 
 
 def vcpus_of(flavor: str) -> int | None:
-    """vCPUs by the size in an instance type's name; None where the name does not tell."""
+    """Returns the vCPUs by the size in an instance type's name; None where the name does not tell."""
     size = flavor.partition(".")[2]
     if size in ("medium", "large"):
         return 2
@@ -55,7 +55,7 @@ def _made_up_prices() -> dict[str, float]:
 
 
 def _catalogue(prices: Mapping[str, float]) -> list[tuple[str, float, int]]:
-    """Flavors of the families above, with price and vCPUs."""
+    """Returns the flavors of `FAMILIES`, with price and vCPUs."""
     found = []
     for flavor, price in sorted(prices.items()):
         vcpus = vcpus_of(flavor)
@@ -67,7 +67,7 @@ def _catalogue(prices: Mapping[str, float]) -> list[tuple[str, float, int]]:
 def _flavor(
     rng: random.Random, name: str, price: float, vcpus: int, per_family: Mapping[str, float]
 ) -> SimulatedFlavor:
-    """A flavor with a true speed: its family's speed per vCPU, less than proportional to size, and some chance."""
+    """Returns a flavor with a true speed: its family's speed per vCPU, less than proportional to size, with noise."""
     family, _, size = name.partition(".")
     speed = TOKENS_PER_S_OF_A_VCPU * vcpus**0.92 * per_family[family] * math.exp(rng.gauss(0.0, 0.10))
     is_burstable = family.startswith("t")
@@ -87,7 +87,7 @@ def _flavor(
 
 
 def random_scenario(seed: int, prices: Mapping[str, float] | None = None) -> Scenario:
-    """The scenario of a seed: the same for the same seed and price list."""
+    """Returns the scenario of a seed: the same for the same seed and price list."""
     rng = random.Random(seed)
     per_family = {family: math.exp(rng.gauss(0.0, 0.25)) for family in FAMILIES}
     catalogue = _catalogue(prices or _made_up_prices())
@@ -119,11 +119,11 @@ def random_scenario(seed: int, prices: Mapping[str, float] | None = None) -> Sce
         max_nodes=initial.size if is_fixed else 2 * initial.size,
         price_changes=_price_changes(rng, flavors, hours * SECONDS_PER_HOUR),
     )
-    return _promising(rng, draft, hours * SECONDS_PER_HOUR)
+    return _constrained(rng, draft, hours * SECONDS_PER_HOUR)
 
 
 def _initial(rng: random.Random, flavors: list[SimulatedFlavor]) -> Fleet:
-    """One node of each of some flavors, as the seed experiment began, or a fleet of one flavor."""
+    """Returns one node of each of some flavors, or a fleet of one flavor."""
     if rng.random() < 0.4:
         kinds = rng.randint(min(3, len(flavors)), min(6, len(flavors)))
         return Fleet({flavor.name: 1 for flavor in rng.sample(flavors, kinds)})
@@ -133,7 +133,7 @@ def _initial(rng: random.Random, flavors: list[SimulatedFlavor]) -> Fleet:
 
 
 def _communication(rng: random.Random, size: int, compute_s: float) -> Communication:
-    """Communication that takes 5% to 40% as long as computing at the first world size."""
+    """Returns a communication that takes 5% to 40% as long as computing at the first world size."""
     shares = [rng.random() for _ in range(3)]
     seconds = compute_s * rng.uniform(0.05, 0.40)
     reference = max(size, 2)
@@ -143,7 +143,7 @@ def _communication(rng: random.Random, size: int, compute_s: float) -> Communica
 
 
 def _price_changes(rng: random.Random, flavors: list[SimulatedFlavor], seconds: float) -> tuple[PriceChange, ...]:
-    """Spot prices move a little now and then."""
+    """Returns a few small changes of the spot prices."""
     changes = []
     for flavor in flavors:
         if flavor.spot:
@@ -153,8 +153,8 @@ def _price_changes(rng: random.Random, flavors: list[SimulatedFlavor], seconds: 
     return tuple(sorted(changes, key=lambda change: change.at_s))
 
 
-def _promising(rng: random.Random, draft: Scenario, seconds: float) -> Scenario:
-    """The scenario with a deadline, a budget, a quota or a limit on dollars, or with none of them."""
+def _constrained(rng: random.Random, draft: Scenario, seconds: float) -> Scenario:
+    """Returns the scenario with a deadline, a budget, a quota, or none of them."""
     chance = rng.random()
     changes: dict[str, object] = {}
     if chance < 0.25:

@@ -1,4 +1,4 @@
-"""One policy in one scenario: the controller's loop around the real decision function."""
+"""A simulation of one policy in one scenario: the controller's loop around the real decision function."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from itertools import pairwise
 from controller.decide import DecideSettings, DecisionInput, SwitchingAssumptions, Truth, decide
 from controller.decide.model.fleet_model import FleetModel
 from controller.domain import SECONDS_PER_HOUR, Decision, Flavor, Fleet, History, Limits, Move, MovePhase, Verdict
+from controller.simulate.moves import Moves
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
 from controller.simulate.world import Moment, World, market
 
 MAX_INTERVAL_SHARE, MIN_INTERVAL_SHARE = 0.15, 0.02
-"""While nothing changes, passes become rarer, up to these shares of what remains and has passed."""
+"""While nothing changes, passes become rarer, up to these shares of the remaining and of the passed time."""
 MAX_DAYS = 120
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of it."""
+    """The outcome of one policy in one scenario."""
 
     scenario: str
     policy: str
@@ -31,7 +32,7 @@ class Outcome:
     deadline_met: bool | None
     budget_met: bool | None
     probe_usd: float
-    """What probing cost: nodes that did not work yet, pauses, and dearer steps than without the probes."""
+    """The cost of probing: idle nodes, pauses, and steps that cost more than without the probes."""
     moves: int
     rolled_back: int
     flip_flops: int
@@ -40,7 +41,7 @@ class Outcome:
 
 
 def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
-    """How a policy is set in a scenario: it knows the catalogue and what switching takes, not the speeds."""
+    """Returns a policy's settings in a scenario. It knows the flavors and the cost of switching, but not the speeds."""
     flavors = {
         flavor.name: Flavor(
             name=flavor.name,
@@ -71,7 +72,7 @@ def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
 
 
 def limits_for(scenario: Scenario) -> Limits:
-    """The scenario's limits, as the controller is told them."""
+    """Returns the scenario's limits, as the controller gets them."""
     return Limits(
         min_nodes=scenario.min_nodes,
         max_nodes=scenario.max_nodes,
@@ -84,9 +85,10 @@ def limits_for(scenario: Scenario) -> Limits:
 
 
 def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = None) -> Outcome:
-    """Run a scenario under a policy to the end of its training, or for 120 days at most."""
+    """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most."""
     settings = settings or settings_for(scenario, policy)
     world, limits = World(scenario), limits_for(scenario)
+    moves = Moves(world)
     observations, decisions = [], []
     plain: dict[int, Fleet] = {}
     interval_s = scenario.interval_s
@@ -95,29 +97,29 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         world.run_until(world.now + interval_s)
         observation = world.observation()
         observations.append(observation)
-        if world.has_changed or world.is_moving or world.now < world.changed_at + 2 * settings.cooldown_s:
+        if world.has_changed or moves.is_under_way or world.now < moves.changed_at + 2 * settings.cooldown_s:
             interval_s = scenario.interval_s
         else:
             longest_s = MAX_INTERVAL_SHARE * world.remaining_s() + MIN_INTERVAL_SHARE * world.now
             interval_s = max(scenario.interval_s, min(interval_s * 3, longest_s))
-        if world.is_moving:
+        if moves.is_under_way:
             continue
-        history = History(tuple(world.moves), world.spent_usd, dict(world.unavailable))
+        history = History(tuple(moves.history), world.spent_usd, dict(moves.unavailable))
         given = DecisionInput(tuple(observations), world.prices(), limits, world.progress(), history, settings)
         decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)
         if decision.verdict is Verdict.MOVE:
             if decision.is_probe:
                 unprobed = replace(given, settings=replace(settings, probe_share=0.0))
-                plain[len(world.moves)] = _without_probes(decision, decide(unprobed, SIMULATED_POLICIES))
-            world.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
+                plain[len(moves.history)] = _without_probes(decision, decide(unprobed, SIMULATED_POLICIES))
+            moves.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
             interval_s = scenario.interval_s
-    probe_usd = _probe_usd(scenario, world, plain, decisions)
-    return _outcome(scenario, policy, world, tuple(decisions), probe_usd, settings.cooldown_s)
+    probe_usd = _probe_usd(scenario, world, moves.history, plain, decisions)
+    return _outcome(scenario, policy, world, moves.history, tuple(decisions), probe_usd, settings.cooldown_s)
 
 
 def _without_probes(decision: Decision, plain: Decision) -> Fleet:
-    """The fleet that would have been had instead of a probe: the present one for a policy that does nothing else."""
+    """Returns the fleet that would run instead of a probe: the present one for a policy that only probes."""
     return decision.current if plain.is_probe else plain.target
 
 
@@ -125,11 +127,12 @@ def _outcome(
     scenario: Scenario,
     policy: str,
     world: World,
+    moves: Sequence[Move],
     decisions: tuple[Decision, ...],
     probe_usd: float,
     cooldown_s: float,
 ) -> Outcome:
-    """The figures of a finished run."""
+    """Returns the figures of a run that has ended."""
     deadline, budget = scenario.deadline_s, scenario.budget_usd
     return Outcome(
         scenario=scenario.name,
@@ -140,16 +143,16 @@ def _outcome(
         deadline_met=None if deadline is None else world.is_finished and world.now <= deadline,
         budget_met=None if budget is None else world.is_finished and world.spent_usd <= budget,
         probe_usd=probe_usd,
-        moves=sum(move.phase is MovePhase.DONE for move in world.moves),
-        rolled_back=sum(move.phase is MovePhase.ROLLED_BACK for move in world.moves),
-        flip_flops=flip_flops(world.moves, cooldown_s),
+        moves=sum(move.phase is MovePhase.DONE for move in moves),
+        rolled_back=sum(move.phase is MovePhase.ROLLED_BACK for move in moves),
+        flip_flops=flip_flops(moves, cooldown_s),
         moments=tuple(world.moments),
         decisions=decisions,
     )
 
 
-def flip_flops(moves: list[Move], cooldown_s: float) -> int:
-    """Moves that undo the one before them within the cool-down after it."""
+def flip_flops(moves: Sequence[Move], cooldown_s: float) -> int:
+    """Returns how many moves undo the one before within the cool-down after it."""
     done = [move for move in moves if move.phase is MovePhase.DONE]
     return sum(
         later.target == earlier.source and later.at < (earlier.ended_at or earlier.at) + cooldown_s
@@ -157,8 +160,14 @@ def flip_flops(moves: list[Move], cooldown_s: float) -> int:
     )
 
 
-def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], decisions: Sequence[Decision]) -> float:
-    """What the probes cost beyond what the `plain` fleet, had instead of each, would have: by the real speeds.
+def _probe_usd(
+    scenario: Scenario,
+    world: World,
+    moves: Sequence[Move],
+    plain: Mapping[int, Fleet],
+    decisions: Sequence[Decision],
+) -> float:
+    """Returns what the probes cost beyond the `plain` fleets that would have run instead, by the real speeds.
 
     A probe lasts until the next move has ended, or until its fleet is found to be the best as it is.
     """
@@ -171,17 +180,17 @@ def _probe_usd(scenario: Scenario, world: World, plain: Mapping[int, Fleet], dec
     )
     total = 0.0
     for index, without in plain.items():
-        move = world.moves[index]
+        move = moves[index]
         ended_at = world.now if move.ended_at is None else move.ended_at
         total += move.target.beyond(without).usd_per_hour(world.usd_per_hour) * (ended_at - move.at) / SECONDS_PER_HOUR
         if move.phase is not MovePhase.DONE:
             continue
         pauses = 2 if without == move.source else 1
         total += pauses * scenario.pause_s * model.fleet_usd_per_hour(move.target) / SECONDS_PER_HOUR
-        following = world.moves[index + 1] if index + 1 < len(world.moves) else None
+        following = moves[index + 1] if index + 1 < len(moves) else None
         settled = (d.at for d in decisions if d.at > ended_at and d.verdict is Verdict.STAY and d.fleets)
         until = min(next(settled, world.now), (following.ended_at or following.at) if following else world.now)
         steps = (until - ended_at) / model.step_time_s(move.target)
-        dearer = model.usd_per_token(move.target) - model.usd_per_token(without)
-        total += max(0.0, dearer * steps * scenario.tokens_per_step)
+        extra_usd = model.usd_per_token(move.target) - model.usd_per_token(without)
+        total += max(0.0, extra_usd * steps * scenario.tokens_per_step)
     return total

@@ -1,4 +1,4 @@
-"""What is simulated: the flavors as they really are, the training, the limits, and what goes wrong."""
+"""The scenario of a simulation: the true flavors, the training, the limits, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from controller.domain import Fleet
 
 
 class ScenarioError(ValueError):
-    """A scenario file that cannot be used; the message says where and why."""
+    """Says that a scenario file cannot be used, where and why."""
 
 
 @dataclass(frozen=True)
 class SimulatedFlavor:
-    """A flavor as it really is, which policies find out by measuring."""
+    """A flavor with its true speed, which policies find out by measuring."""
 
     name: str
     usd_per_hour: float
@@ -35,7 +35,7 @@ class SimulatedFlavor:
     """How long a fresh node runs at full speed."""
     max_nodes: int | None = None
     capacity: int | None = None
-    """How many nodes can be had at all, which nobody is told; None: any number."""
+    """How many nodes EC2 has, which policies do not know; None: any number."""
     boots: bool = True
 
     @property
@@ -46,7 +46,7 @@ class SimulatedFlavor:
 
 @dataclass(frozen=True)
 class PriceChange:
-    """From `at_s` on the flavor costs `usd_per_hour`."""
+    """A change of a price: from `at_s` on the flavor costs `usd_per_hour`."""
 
     at_s: float
     flavor: str
@@ -96,7 +96,7 @@ class Scenario:
     warm_up_steps: int = 5
 
     def flavor(self, name: str) -> SimulatedFlavor:
-        """The flavor of this name. Raises KeyError."""
+        """Returns the flavor of this name. Raises KeyError."""
         return self._by_name[name]
 
     @cached_property
@@ -112,9 +112,15 @@ def _flavor(name: str, raw: Mapping[str, Any]) -> SimulatedFlavor:
 
 
 def parse_scenario(raw: Mapping[str, Any], name: str, prices: Mapping[str, float] | None = None) -> Scenario:
-    """A scenario from the mapping of a YAML file. A flavor without `usd_per_hour` takes its price from `prices`.
+    """Returns the scenario that the mapping of a YAML file describes.
 
-    Raises ScenarioError.
+    Args:
+        raw: The mapping.
+        name: The scenario's name, unless the mapping has one.
+        prices: Dollars an hour of the flavors without `usd_per_hour`.
+
+    Raises:
+        ScenarioError: A flavor, a key or a value cannot be used.
     """
     values = dict(raw)
     flavors = []
@@ -140,7 +146,7 @@ def parse_scenario(raw: Mapping[str, Any], name: str, prices: Mapping[str, float
 
 
 def load_scenario(path: Path, prices: Mapping[str, float] | None = None) -> Scenario:
-    """Read a scenario from a YAML file. Raises ScenarioError, and OSError when the file cannot be read."""
+    """Reads a scenario from a YAML file. Raises ScenarioError, and OSError when the file cannot be read."""
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

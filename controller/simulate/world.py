@@ -1,4 +1,4 @@
-"""The simulated world: between two events the training has one pace and the fleet one price."""
+"""The simulated world: nodes, clock, money and training. Between two events it has one pace and one price."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ import itertools
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from controller.domain import (
     SECONDS_PER_HOUR,
     Fleet,
     Market,
-    Move,
-    MovePhase,
     Observation,
     Price,
     Progress,
 )
-from controller.domain.reasons import Reason
-from controller.domain.reasons.flavors import FlavorsNotObtained
 from controller.simulate.nodes import Node, Nodes
 from controller.simulate.scenario import Scenario
 
@@ -29,7 +25,7 @@ Action = Callable[[], None]
 
 @dataclass(frozen=True)
 class Moment:
-    """A point of the curves that a plot shows."""
+    """A point of the curves in a plot."""
 
     at_s: float
     spent_usd: float
@@ -47,27 +43,29 @@ class World:
         self.paused_until, self.steady_since_step = 0.0, 0.0
         self.usd_per_hour = {flavor.name: flavor.usd_per_hour for flavor in scenario.flavors}
         self.nodes = Nodes(scenario, self.rng)
-        self.moves: list[Move] = []
-        self.unavailable: dict[str, float] = {}
         self.moments: list[Moment] = []
         self.has_changed = False
         self._events: list[tuple[float, int, Action]] = []
         self._order = itertools.count()
         for flavor, count in scenario.initial.present.items():
             for _ in range(count):
-                self._join(self.nodes.start(scenario.flavor(flavor)))
+                self.join(self.nodes.start(scenario.flavor(flavor)))
         for change in scenario.price_changes:
             self.at(change.at_s, lambda change=change: self._reprice(change.flavor, change.usd_per_hour))  # type: ignore[misc]
-        self._note()
+        self.note()
 
     # Time
 
     def at(self, when: float, action: Action) -> None:
-        """Do something later."""
+        """Schedules an action at a time."""
         heapq.heappush(self._events, (when, next(self._order), action))
 
+    def after(self, seconds: float, action: Action) -> None:
+        """Schedules an action so many seconds from now."""
+        self.at(self.now + seconds, action)
+
     def run_until(self, when: float) -> None:
-        """Let time pass, with all that happens meanwhile, or until the training has finished."""
+        """Lets time pass, with everything that happens meanwhile. It ends early when the training has finished."""
         while self._events and self._events[0][0] <= when and not self.is_finished:
             happens_at, _, action = heapq.heappop(self._events)
             self._advance(happens_at)
@@ -81,7 +79,7 @@ class World:
         return self.step >= self.scenario.total_steps
 
     def step_time_s(self) -> float:
-        """Seconds of a step at the present pace; inf when nobody works."""
+        """Returns the seconds of a step at the present pace; inf when no node works."""
         speed = sum(node.tokens_per_s for node in self.nodes.working)
         if not speed:
             return math.inf
@@ -89,11 +87,11 @@ class World:
         return self.scenario.tokens_per_step / speed + self.scenario.communication.seconds(size)
 
     def remaining_s(self) -> float:
-        """How long the rest of the work takes at the present pace."""
+        """Returns how long the rest of the work takes at the present pace."""
         return (self.scenario.total_steps - self.step) * self.step_time_s()
 
     def _advance(self, when: float) -> None:
-        """Let training and bill run to a moment at which nothing has happened yet, in pieces of one pace each."""
+        """Advances training and costs to a moment before which nothing happens, in pieces of one pace each."""
         while self.now < when and not self.is_finished:
             until = min([when, *self._paces_end()])
             pays_s, step_s = until - self.now, self.step_time_s()
@@ -109,10 +107,10 @@ class World:
             self.spent_usd += self._usd_per_s() * pays_s
             self.now += pays_s
         if self.is_finished:
-            self._note()
+            self.note()
 
     def _paces_end(self) -> list[float]:
-        """When the pace changes by itself: a pause ends, or the credits of a node."""
+        """Returns when the pace changes by itself: a pause ends, or the credits of a node are spent."""
         ends = [self.paused_until] if self.paused_until > self.now else []
         begins = max(self.now, self.paused_until)
         for node in self.nodes.working:
@@ -129,134 +127,62 @@ class World:
 
     # What happens
 
-    def _note(self) -> None:
+    def note(self) -> None:
+        """Adds the present moment to the curves."""
         self.moments.append(Moment(self.now, self.spent_usd, self.nodes.fleet(), self.step))
 
-    def _pause(self) -> None:
-        """A membership change: the training stands still, and its facts begin anew."""
+    def pause(self) -> None:
+        """Changes the membership: the training stands still, and its facts begin anew."""
         self.paused_until = max(self.now, self.paused_until) + self.scenario.pause_s
         self.steady_since_step = self.step
-        self._note()
+        self.note()
 
     def _reprice(self, flavor: str, usd_per_hour: float) -> None:
         self.usd_per_hour[flavor] = usd_per_hour
         self.has_changed = True
-        self._note()
+        self.note()
 
-    def _join(self, node: Node) -> None:
-        """A node begins to work; a spot node's interruption is drawn."""
+    def join(self, node: Node) -> None:
+        """Lets a node begin to work, and draws the interruption of a spot node."""
         node.works, node.is_member, node.first_step = True, True, self.step
         rate = node.flavor.interruptions_per_hour
         if rate > 0:
-            self.at(self.now + self.rng.expovariate(rate) * SECONDS_PER_HOUR, lambda: self._interrupt(node))
+            self.after(self.rng.expovariate(rate) * SECONDS_PER_HOUR, lambda: self._interrupt(node))
 
     def _interrupt(self, node: Node) -> None:
-        """A spot node is taken away; its group starts another one of its kind."""
+        """Takes a spot node away. Its group starts another one of its flavor."""
         if node not in self.nodes.all:
             return
         self.nodes.remove(node)
-        self._pause()
+        self.pause()
         if not node.is_member:
             return
         replacement = self.nodes.start(node.flavor)
         replacement.is_member = True
-        self.at(self.now + self._boot_s() + self.scenario.configure_s, lambda: self._rejoin(replacement))
+        self.after(self.boot_s() + self.scenario.configure_s, lambda: self._rejoin(replacement))
 
     def _rejoin(self, node: Node) -> None:
         if node in self.nodes.all:
-            self._join(node)
-            self._pause()
+            self.join(node)
+            self.pause()
 
-    def _boot_s(self) -> float:
+    def boot_s(self) -> float:
+        """Draws how long a node takes to boot."""
         return self.scenario.boot_s * math.exp(self.rng.gauss(0.0, self.scenario.boot_sigma))
-
-    # Moves
-
-    def begin(self, target: Fleet, reason: Reason, is_probe: bool, bad_nodes: tuple[str, ...]) -> None:
-        """Begin a move: grow, join, shrink. Nothing is removed before its replacement trains."""
-        source = self.nodes.fleet()
-        move = Move(len(self.moves) + 1, self.now, source, target, reason, MovePhase.GROWING, is_probe=is_probe)
-        self.moves.append(move)
-        added = target.beyond(source)
-        started = [self.nodes.start(self.scenario.flavor(f)) for f, count in added.items() for _ in range(count)]
-        failing = sorted(f for f in added if not self._can_grow(f, target.count(f)))
-        if failing:
-            self.at(self.now + self._failure_s(failing), lambda: self._roll_back(started, failing))
-            return
-        boot_s = max((self._boot_s() for _ in started), default=0.0)
-        if boot_s > self.scenario.boot_timeout_s:
-            slow = sorted(added)
-            self.at(self.now + self.scenario.boot_timeout_s, lambda: self._roll_back(started, slow))
-            return
-        ready_s = boot_s + self.scenario.configure_s if started else 0.0
-        self.at(self.now + ready_s, lambda: self._grown(started, target, bad_nodes))
-
-    def _can_grow(self, flavor: str, count: int) -> bool:
-        real = self.scenario.flavor(flavor)
-        return real.boots and (real.capacity is None or count <= real.capacity)
-
-    def _failure_s(self, failing: list[str]) -> float:
-        """When a failing grow is found out: a overrun of capacity soon, a node that never answers at its time-out."""
-        if all(self.scenario.flavor(flavor).boots for flavor in failing):
-            return self.scenario.no_capacity_after_s
-        return self.scenario.boot_timeout_s
-
-    def _roll_back(self, started: list[Node], failing: list[str]) -> None:
-        for node in started:
-            self.nodes.remove(node)
-        for flavor in failing:
-            self.unavailable[flavor] = self.now + self.scenario.unavailable_s
-        self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
-
-    def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
-        """The new nodes join; then what the target does not have drains."""
-        for node in started:
-            self._join(node)
-        if started:
-            self._pause()
-        leaving: list[Node] = []
-        for flavor in self.nodes.fleet().present:
-            present = [node for node in self.nodes.members if node.flavor.name == flavor]
-            present.sort(key=lambda node: (node.works, node.instance_id not in bad_nodes))
-            leaving += present[: max(0, len(present) - target.count(flavor))]
-        for node in leaving:
-            node.works = node.is_member = False
-            self.at(self.now + self.scenario.drain_s, lambda node=node: self._drained(node))  # type: ignore[misc]
-        if leaving:
-            self._pause()
-        self._end(MovePhase.DONE, None)
-
-    def _drained(self, node: Node) -> None:
-        if node in self.nodes.all:
-            self.nodes.remove(node)
-
-    def _end(self, phase: MovePhase, reason: Reason | None) -> None:
-        self.moves[-1] = replace(self.moves[-1], phase=phase, outcome_reason=reason, ended_at=self.now)
-        self.has_changed = True
-        self._note()
-
-    @property
-    def changed_at(self) -> float:
-        """When the last move ended, or began; 0 before the first."""
-        return (self.moves[-1].ended_at or self.moves[-1].at) if self.moves else 0.0
-
-    @property
-    def is_moving(self) -> bool:
-        return bool(self.moves) and not self.moves[-1].phase.is_final
 
     # What the controller sees
 
     def observation(self) -> Observation:
-        """The facts of the moment."""
+        """Returns the facts of the moment."""
         return Observation(self.now, self.nodes.fleet(), self.nodes.facts(self.now, self.step, self.steady_since_step))
 
     def progress(self) -> Progress:
-        """How far the training is."""
+        """Returns how far the training is."""
         steps = int(self.step)
         return Progress(steps, self.scenario.total_steps, int(steps * self.scenario.tokens_per_step), 0.0, self.now)
 
     def prices(self) -> dict[str, Price]:
-        """The price list of the moment."""
+        """Returns the prices of the moment."""
         return {
             flavor.name: Price(
                 flavor.name, self.usd_per_hour[flavor.name], interruptions_per_hour=flavor.interruptions_per_hour
@@ -266,5 +192,5 @@ class World:
 
 
 def market(is_spot: bool) -> Market:
-    """How a simulated flavor is bought."""
+    """Returns how a simulated flavor is bought."""
     return Market.SPOT if is_spot else Market.ON_DEMAND

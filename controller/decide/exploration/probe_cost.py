@@ -1,4 +1,4 @@
-"""What it costs to measure flavors: as planned, at worst, and so far."""
+"""The cost of measuring flavors: as planned, at worst, and so far."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from controller.domain import SECONDS_PER_HOUR, Fleet, Move, MovePhase
 
 @dataclass(frozen=True)
 class ProbeCost:
-    """What probes cost on top of the fleet `base`, which is to be had anyway. A probe is a node of a new flavor."""
+    """The cost of probes on top of the fleet `base`, which is due anyway. A probe is a node of a new flavor."""
 
     forecaster: Forecaster
     base: Forecast
 
     def planned_usd(self, target: Fleet, tokens_per_s: Mapping[str, float]) -> float:
-        """Dollars for having `target` until its probes are measured, and for going back to the base after that.
+        """Returns the dollars for running `target` until its probes are measured, and for going back to the base.
 
-        It is what is paid beyond what the base fleet takes for the work that is done meanwhile. `tokens_per_s` are the
-        speeds of the probes.
+        The cost of the work that is done meanwhile, as the base fleet would do it, is taken off.
+
+        Args:
+            target: The base fleet with the probes.
+            tokens_per_s: The speeds of the probes, by flavor.
         """
         forecaster, base, current = self.forecaster, self.base.target, self.forecaster.situation.current
         model, measuring_s = forecaster.model.with_speeds(tokens_per_s), self._measuring_s(target)
@@ -34,7 +37,7 @@ class ProbeCost:
         return max(0.0, there_usd + back_usd) + max(0.0, paid_usd - work_usd)
 
     def keeps_deadline_and_budget(self, target: Fleet, tokens_per_s: Mapping[str, float]) -> bool:
-        """Whether deadline and budget are kept in spite of the probes; also where they are not kept anyway."""
+        """Tells whether the probes leave deadline and budget as they are: kept, or not kept without probes either."""
         base, forecaster = self.base, self.forecaster
         if not forecaster.keeps(base, LEAST_MARGIN):
             return True
@@ -45,19 +48,19 @@ class ProbeCost:
         return forecaster.keeps(after, LEAST_MARGIN)
 
     def _measuring_s(self, target: Fleet) -> float:
-        """How long probes run: until they are measured, and until the nodes are back that gave way to them."""
+        """Returns how long probes run: until they are measured and the nodes that they replaced are back."""
         settings, base = self.forecaster.situation.settings, self.base.target
         steps_s = settings.probe_steps * self.forecaster.model.step_time_s(base)
         return settings.cooldown_s + steps_s + settings.switching.grow_s * bool(exchange(target, base).added)
 
     def spent_usd(self) -> float:
-        """Dollars that the probes so far have cost."""
+        """Returns the dollars that all probes so far have cost."""
         moves = self.forecaster.situation.history.moves
         pairs = zip(moves, [*moves[1:], None], strict=False)
         return sum(self._spent_on_usd(move, following) for move, following in pairs if move.is_probe)
 
     def _spent_on_usd(self, move: Move, following: Move | None) -> float:
-        """Dollars for nodes that did not work yet, pauses, and steps dearer than before or without the probes."""
+        """Returns the dollars of one probe: idle nodes, pauses, and steps that cost more than without the probe."""
         model, situation = self.forecaster.model, self.forecaster.situation
         probes = Fleet({f: n for f, n in move.target.present.items() if not move.source.count(f)})
         ended_at = situation.now if move.ended_at is None else move.ended_at
@@ -70,10 +73,10 @@ class ProbeCost:
             return waiting_usd + pauses_usd + _usd_per_s(probes, model) * running_s
         without = Fleet({f: n for f, n in move.target.present.items() if f not in probes})
         others = [model.usd_per_step(fleet) for fleet in (without, move.source) if model.knows(fleet)]
-        dearer_usd = model.usd_per_step(move.target) - min(others, default=0.0)
-        return waiting_usd + pauses_usd + max(0.0, dearer_usd * running_s / model.step_time_s(move.target))
+        extra_usd = model.usd_per_step(move.target) - min(others, default=0.0)
+        return waiting_usd + pauses_usd + max(0.0, extra_usd * running_s / model.step_time_s(move.target))
 
 
 def _usd_per_s(fleet: Fleet, model: FleetModel) -> float:
-    """Dollars per second of the nodes with a price."""
+    """Returns the dollars per second of the nodes with a price."""
     return sum(n * model.usd_per_hour.get(f, 0.0) for f, n in fleet.present.items()) / SECONDS_PER_HOUR

@@ -20,9 +20,9 @@ class Bounds:
     max_usd_per_hour: float | None = None
     """Of the fleet and the head."""
     max_step_s: float | None = None
-    """What a deadline leaves for a step."""
+    """Seconds that a deadline leaves for a step."""
     max_usd_per_step: float | None = None
-    """What a budget leaves for a step, in dollars."""
+    """Dollars that a budget leaves for a step."""
 
     @property
     def sizes(self) -> range:

@@ -10,12 +10,12 @@ from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import Excluded, UnavailableForNow
 
 UNBOUNDED = 1000
-"""The most nodes, of a flavor and in all, where no limit says anything: beyond that, say so."""
+"""The most nodes, of a flavor and in all, where no limit is set."""
 FAILURE_MEMORY_S = 3600.0
 
 
 def unavailable_reasons(flavors: tuple[str, ...], limits: Limits, history: History, now: float) -> dict[str, Reason]:
-    """Flavors that may not be used at the moment, with the reason."""
+    """Returns the flavors that may not be used at the moment, each with the reason."""
     reasons: dict[str, Reason] = {}
     for flavor in flavors:
         if flavor in limits.excluded:
@@ -26,9 +26,9 @@ def unavailable_reasons(flavors: tuple[str, ...], limits: Limits, history: Histo
 
 
 def failed_caps(history: History, now: float) -> dict[str, int]:
-    """The most nodes of flavors that could not be had in that number: half of what was asked for in addition.
+    """Returns the most nodes of flavors whose growth failed: half of the nodes that the failed move wanted to add.
 
-    Each further failure doubles the time for which that is kept in mind.
+    Each further failure of a flavor doubles the time for which this holds.
     """
     caps: dict[str, int] = {}
     failures: dict[str, int] = {}
@@ -46,7 +46,7 @@ def failed_caps(history: History, now: float) -> dict[str, int]:
 
 
 def node_cap(flavor: str, limits: Limits, settings: DecideSettings) -> int:
-    """The most nodes of a flavor that node limits and its vCPU limit allow."""
+    """Returns the most nodes of a flavor that the limits on nodes and vCPUs allow."""
     known = settings.flavors.get(flavor)
     caps = [max(UNBOUNDED, limits.min_nodes) if limits.max_nodes is None else limits.max_nodes]
     if known is not None and known.max_nodes is not None:

@@ -1,4 +1,4 @@
-"""What `max_surge` leaves of a move: how many nodes may be exchanged at once, and how many moves that takes.
+"""How many nodes `max_surge` allows a move to exchange at once, and how many moves an exchange takes.
 
 While a move has grown and not yet shrunk, all nodes of both fleets run. Those above the larger of the two fleets' sizes
 are as many as are exchanged: the smaller of what is added and what is taken away.
@@ -29,11 +29,11 @@ class Exchange:
         return min(self.added.size, self.removed.size)
 
     def keeps(self, max_surge: int | None) -> bool:
-        """Whether it may be made in one move."""
+        """Tells whether one move may make the exchange."""
         return max_surge is None or self.surge <= max_surge
 
     def room(self, bounds: Bounds) -> tuple[int, int]:
-        """Nodes that may be added before any is taken away, and nodes that may be taken away before any is added."""
+        """Returns how many nodes may be added before any is removed, and how many may be removed first."""
         most = sys.maxsize if bounds.max_nodes is None else bounds.max_nodes
         grow = min(self.added.size, most - self.current.size)
         shrink = min(self.removed.size, self.current.size - max(1, bounds.min_nodes))
@@ -41,12 +41,12 @@ class Exchange:
 
 
 def exchange(current: Fleet, target: Fleet) -> Exchange:
-    """The move from one fleet to another."""
+    """Returns the exchange that leads from one fleet to another."""
     return Exchange(current, target.beyond(current), current.beyond(target))
 
 
 def moves_needed(change: Exchange, max_surge: int | None, bounds: Bounds) -> int:
-    """How many moves it takes to keep within the surge, roughly so without any; 1 also where there is no way at all."""
+    """Returns how many moves keep within the surge. An estimate for `max_surge` 0; 1 where there is no way."""
     if change.keeps(max_surge):
         return 1
     if max_surge:
@@ -56,9 +56,10 @@ def moves_needed(change: Exchange, max_surge: int | None, bounds: Bounds) -> int
 
 
 def first_move(change: Exchange, max_surge: int, bounds: Bounds, cost: Callable[[str], float]) -> Fleet | None:
-    """The first of the moves: the flavors cheapest by `cost` come first, the dearest go first. None: there is no way.
+    """Returns the fleet after the first of the moves; None where no move is allowed.
 
-    Without any surge nodes are added, and others taken away by the next move; or the other way round.
+    The cheapest flavors by `cost` are added first, and the most expensive removed first. For `max_surge` 0 a move only
+    adds nodes and the next one removes others, or the other way round.
     """
     added, removed = change.added.size, change.removed.size
     if max_surge:

@@ -14,14 +14,14 @@ from controller.decide.settings import DecideSettings
 from controller.domain import Observation
 
 RIDGE = 1e-3
-"""Weight of the pull to zero, which shares a single measured size fairly among the terms."""
+"""Weight of the ridge, which shares a single measured size fairly among the terms."""
 MIN_REPORTING_SHARE = 0.5
 ENOUGH_REPORTING = 8
-"""An observation in which fewer of the ranks than this report tells nothing about the slowest of them."""
+"""An observation tells nothing about the slowest rank when fewer ranks than this report."""
 
 
 def _terms(world_size: int) -> tuple[float, float, float, float]:
-    """A barrier, a ring's bandwidth, a tree's depth, a ring's latency; all zero for one rank, which sends nothing."""
+    """Returns the terms: barrier, bandwidth of a ring, depth of a tree, latency of a ring; zero for one rank."""
     if world_size <= 1:
         return (0.0, 0.0, 0.0, 0.0)
     return (1.0, (world_size - 1) / world_size, math.log2(world_size), float(world_size - 1))
@@ -36,12 +36,12 @@ class Communication:
     """The median that was measured at each world size."""
 
     def seconds(self, world_size: int) -> float:
-        """Seconds of a step that go into communication at this world size."""
+        """Returns the seconds of communication in a step at this world size."""
         return sum(c * term for c, term in zip(self.coefficients, _terms(world_size), strict=True))
 
 
 def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, float] | None:
-    """World size and communication time of one observation: iteration time less the slowest rank's compute time."""
+    """Returns world size and communication time of an observation: iteration time less the slowest compute time."""
     facts = [
         fact
         for fact in observation.facts
@@ -64,7 +64,7 @@ def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, fl
 
 
 def fit_communication(observations: Iterable[Observation], settings: DecideSettings) -> Communication:
-    """Fit t_comm(N) by non-negative least squares, as Ernest does (Venkataraman et al., NSDI 2016).
+    """Fits t_comm(N) by non-negative least squares, as Ernest does (Venkataraman et al., NSDI 2016).
 
     With nothing measured it is zero. With one world size measured, the terms share it, so that the extrapolation lies
     between "the same at any size" and "in proportion to the size".

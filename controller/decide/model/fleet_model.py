@@ -1,4 +1,4 @@
-"""What a fleet is expected to do and to cost: T = B / S + t_comm(N), and dollars per token of it."""
+"""The model of a fleet: a step takes T = B / S + t_comm(N), and costs the fleet's price times T."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class FleetModel:
     log_se: Mapping[str, float] = field(default_factory=dict)
 
     def with_speeds(self, tokens_per_s: Mapping[str, float]) -> FleetModel:
-        """The model with some flavors at these speeds."""
+        """Returns the model with some flavors at these speeds."""
         return replace(self, tokens_per_s={**self.tokens_per_s, **tokens_per_s})
 
     def speed(self, fleet: Mapping[str, int]) -> float:
-        """Tokens per second of compute of the whole fleet (with equal batches: as the slowest flavor lets it).
+        """Returns the fleet's tokens per second of compute. With equal batches the slowest flavor sets the pace.
 
         Raises KeyError for a flavor of unknown speed.
         """
@@ -38,32 +38,35 @@ class FleetModel:
         return sum(count * self.tokens_per_s[flavor] for flavor, count in present.items())
 
     def step_time_s(self, fleet: Mapping[str, int]) -> float:
-        """Seconds of a step: B / S + t_comm(N), or max_f(b / s_f) + t_comm(N) with equal batches; inf for no nodes."""
+        """Returns the seconds of a step; inf for no node.
+
+        They are B / S + t_comm(N), and with equal batches max_f(b / s_f) + t_comm(N).
+        """
         size = sum(fleet.values())
         if not size:
             return math.inf
         return self.tokens_per_step / self.speed(fleet) + self.communication_s(size)
 
     def fleet_usd_per_hour(self, fleet: Mapping[str, int]) -> float:
-        """Dollars an hour of the fleet and the head. Raises KeyError for a flavor without a price."""
+        """Returns the dollars an hour of the fleet and the head. Raises KeyError for a flavor without a price."""
         nodes = sum(count * self.usd_per_hour[flavor] for flavor, count in fleet.items() if count)
         return nodes + self.head_usd_per_hour
 
     def usd_per_step(self, fleet: Mapping[str, int]) -> float:
-        """Dollars of a step, the head included."""
+        """Returns the dollars of a step, the head included."""
         return self.fleet_usd_per_hour(fleet) / SECONDS_PER_HOUR * self.step_time_s(fleet)
 
     def usd_per_token(self, fleet: Mapping[str, int]) -> float:
-        """J = sum(n_f p_f) T / (3600 B), the head included."""
+        """Returns J = sum(n_f p_f) T / (3600 B), the head included."""
         return self.usd_per_step(fleet) / self.tokens_per_step
 
     def knows(self, fleet: Mapping[str, int]) -> bool:
-        """Whether each flavor of the fleet has a speed and a price, and there is a node."""
+        """Tells whether each flavor of the fleet has a speed and a price, and there is a node."""
         present = [flavor for flavor, count in fleet.items() if count]
         return bool(present) and all(f in self.tokens_per_s and f in self.usd_per_hour for f in present)
 
     def log_cost_gradient(self, fleet: Mapping[str, int]) -> dict[str, float]:
-        """d ln J / d ln s_f for each flavor of the fleet: minus its share of the fleet's compute in a step's time."""
+        """Returns d ln J / d ln s_f of each flavor: minus its share of the fleet's compute in a step's time."""
         step_s, speed = self.step_time_s(fleet), self.speed(fleet)
         compute_share = self.tokens_per_step / speed / step_s
         present = {flavor: count for flavor, count in fleet.items() if count}
@@ -73,14 +76,14 @@ class FleetModel:
         return {f: -compute_share * count * self.tokens_per_s[f] / speed for f, count in present.items()}
 
     def log_cost_difference_se(self, fleet: Mapping[str, int], other: Mapping[str, int]) -> float:
-        """Standard error of ln J(fleet) - ln J(other), flavors that both have counted once (delta method)."""
+        """Returns the standard error of ln J(fleet) - ln J(other) by the delta method. Flavors of both count once."""
         first, second = self.log_cost_gradient(fleet), self.log_cost_gradient(other)
         return math.sqrt(
             sum(((first.get(f, 0.0) - second.get(f, 0.0)) * self.log_se.get(f, 0.0)) ** 2 for f in {*first, *second})
         )
 
     def estimate(self, fleet: Fleet, remaining_steps: int | None = None, held_up_s: float = 0.0) -> FleetEstimate:
-        """The fleet's numbers, with `held_up_s` more for each step; None where a speed or a price in it is unknown."""
+        """Returns the fleet's numbers, each step longer by `held_up_s`; None where a speed or a price is unknown."""
         if not self.knows(fleet):
             return FleetEstimate(fleet, None, None, None, None)
         step_s, usd_per_hour = self.step_time_s(fleet) + held_up_s, self.fleet_usd_per_hour(fleet)

@@ -1,4 +1,4 @@
-"""Which prices can be reckoned with, and why the others cannot."""
+"""Which prices can be used, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def price_fault(price: Price | None, now: float, settings: DecideSettings) -> Re
 
 
 def effective_usd_per_hour(price: Price, settings: DecideSettings) -> float:
-    """A node's price with what its interruptions are expected to cost.
+    """Returns a node's price with the expected cost of its interruptions.
 
-    Each interruption pays for a replacement that boots and is configured without working; what the pause costs the rest
-    of the fleet is left out, as it depends on the fleet.
+    Each interruption pays for a replacement that boots and is configured without working. The cost of the pause for the
+    rest of the fleet is left out, as it depends on the fleet.
     """
     expected = price.interruptions_per_hour if math.isfinite(price.interruptions_per_hour) else 0.0
     lost_h = max(0.0, expected) * (settings.switching.grow_s + 2 * settings.switching.pause_s) / SECONDS_PER_HOUR
@@ -40,7 +40,7 @@ def effective_usd_per_hour(price: Price, settings: DecideSettings) -> float:
 def usable_prices(
     flavors: Iterable[str], prices: Mapping[str, Price], now: float, settings: DecideSettings
 ) -> tuple[dict[str, float], dict[str, Reason]]:
-    """Dollars per node and hour of the flavors with a sound price, and for the others the fault."""
+    """Returns the dollars per node and hour of the flavors with a sound price, and the faults of the others."""
     sound: dict[str, float] = {}
     faults: dict[str, Reason] = {}
     for flavor in flavors:

@@ -1,4 +1,4 @@
-"""What to expect of a flavor that was never measured, from its hardware and from the flavors that were.
+"""The expected speed of a flavor that was never measured, from its hardware and from the measured flavors.
 
 A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors of one family
 are alike, all others a little. It is the kriging that CherryPick (Alipourfard et al., NSDI 2017) uses, with a fixed
@@ -26,19 +26,19 @@ SIZE_LOG_SE = 0.12
 
 
 def family(flavor: str) -> str:
-    """The part of an instance type before the dot: c5 of c5.xlarge."""
+    """Returns the part of an instance type before the dot: `c5` of `c5.xlarge`."""
     return flavor.partition(".")[0]
 
 
 def _correlation(one: str, other: str) -> float:
-    """How alike two flavors are expected to be."""
+    """Returns the expected correlation of two flavors."""
     if one == other:
         return 1.0
     return FAMILY_CORRELATION if family(one) == family(other) else OTHER_CORRELATION
 
 
 def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSettings, by_vcpus: bool) -> float | None:
-    """Logarithm of what speed is expected to be in proportion to: of burstable vCPUs, what they sustain."""
+    """Returns the logarithm of the size that speed is in proportion to: sustained vCPUs, or dollars."""
     if by_vcpus:
         known = settings.flavors.get(flavor)
         if known is None or not known.vcpus:
@@ -48,7 +48,7 @@ def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSe
 
 
 class _Kriging:
-    """What the measured flavors tell of the others, reckoned per vCPU or per dollar."""
+    """Kriging from the measured flavors to the others, per vCPU or per dollar."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class _Kriging:
         self.pull = self.inverse @ (residual - self.mean) if self.names else residual
 
     def guess(self, flavor: str) -> Speed | None:
-        """The conditional mean and deviation of one flavor; None where nothing can be said."""
+        """Returns the conditional mean and deviation of one flavor; None where nothing can be said."""
         size = _log_size(flavor, self.usd_per_hour, self.settings, self.by_vcpus)
         if size is None or not self.names:
             return None
@@ -88,7 +88,7 @@ def expected_speeds(
     usd_per_hour: Mapping[str, float],
     settings: DecideSettings,
 ) -> dict[str, Speed]:
-    """A guess with an honest error for each of `flavors`; those of which nothing can be said are left out."""
+    """Returns the expected speed of each flavor with its error. Flavors of which nothing can be said are left out."""
     guesses: dict[str, Speed] = {}
     by_vcpus, by_price = (_Kriging(measured, usd_per_hour, settings, by_vcpus) for by_vcpus in (True, False))
     for flavor in flavors:

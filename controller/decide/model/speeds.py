@@ -1,4 +1,4 @@
-"""How fast each flavor computes, from the facts of its nodes: robust, pooled over nodes, with an honest interval."""
+"""The speed of each flavor with its uncertainty, from the facts of its nodes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from controller.domain.reasons.flavors import (
 )
 
 PRIOR_STEP_CV = 0.10
-"""How much one step's compute time is assumed to vary before anything is known of it."""
+"""Coefficient of variation of one step's compute time that is assumed before it is measured."""
 PRIOR_NODE_CV = 0.03
-"""How much nodes of one flavor are assumed to differ."""
+"""Coefficient of variation between nodes of one flavor that is assumed before it is measured."""
 PRIOR_WEIGHT = 4.0
 """How many samples the two assumptions above are worth."""
 KNOWN_LOG_SE = 0.10
-"""How far a speed from an earlier run is trusted."""
+"""Standard error of the logarithm of a speed from an earlier run."""
 INTERVAL_Z = 1.96
 MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
 """A median's standard error over a mean's, for normal noise."""
@@ -32,7 +32,7 @@ MAD_TO_SIGMA = 1.4826
 RECENT_SAMPLES = 3
 HISTORY_SAMPLES = 20
 SHIFT = 0.10
-"""A node whose last samples differ by more than this from the earlier ones has changed: those count no more."""
+"""A node has changed when its last samples differ by more than this share. Its earlier samples no longer count."""
 BAD_NODE_SHORTFALL = 0.20
 BAD_NODE_SIGMAS = 4.0
 _COUNTING_STATES = (TrainingState.TRAINING, TrainingState.DRAINING)
@@ -56,7 +56,7 @@ class Speed:
     is_measured: bool = True
 
     def at(self, z: float) -> float:
-        """The speed if it is `z` standard errors above what is expected, tokens per second."""
+        """Returns the speed `z` standard errors above the expected one, tokens per second."""
         return self.tokens_per_s * math.exp(z * self.log_se)
 
     @property
@@ -84,7 +84,7 @@ def _is_positive(value: float | None) -> bool:
 
 
 def is_usable(fact: Fact, seen_at: float, settings: DecideSettings) -> bool:
-    """Whether a fact can be reckoned with: training, sound numbers, enough steps, not from the future."""
+    """Tells whether a fact can be used: of a rank that trains, sound, over enough steps, not from the future."""
     return (
         fact.state in _COUNTING_STATES
         and fact.window >= settings.minimum_window
@@ -95,7 +95,7 @@ def is_usable(fact: Fact, seen_at: float, settings: DecideSettings) -> bool:
 
 
 def _samples(observations: Iterable[Observation], settings: DecideSettings) -> dict[str, dict[str, list[_Sample]]]:
-    """For each flavor and instance its windows in order; windows that overlap an earlier one are left out."""
+    """Returns the windows of each flavor and instance in order, without those that overlap an earlier one."""
     last_step: dict[str, int] = {}
     found: dict[str, dict[str, list[_Sample]]] = {}
     for observation in observations:
@@ -113,14 +113,14 @@ def _samples(observations: Iterable[Observation], settings: DecideSettings) -> d
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two in the middle. Raises IndexError when there is none."""
+    """Returns the middle value, or the mean of the two in the middle. Raises IndexError when there is none."""
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def _shrunk_variance(residuals: Sequence[float], freedom: int, prior_sigma: float) -> float:
-    """Variance from the median absolute deviation, drawn to a prior worth PRIOR_WEIGHT samples."""
+    """Returns the variance by the median absolute deviation, shrunk to a prior that is worth `PRIOR_WEIGHT` samples."""
     if freedom <= 0:
         return prior_sigma**2
     sigma = MAD_TO_SIGMA * median([abs(residual) for residual in residuals])
@@ -128,7 +128,7 @@ def _shrunk_variance(residuals: Sequence[float], freedom: int, prior_sigma: floa
 
 
 def _since_last_shift(samples: Sequence[_Sample]) -> Sequence[_Sample]:
-    """The samples since the node's speed last changed for good (burst credits spent, a noisy neighbour)."""
+    """Returns the samples since the node's speed last changed for good (burst credits spent, a noisy neighbour)."""
     samples = samples[-HISTORY_SAMPLES:]
     if len(samples) < 2 * RECENT_SAMPLES:
         return samples
@@ -145,7 +145,7 @@ def _since_last_shift(samples: Sequence[_Sample]) -> Sequence[_Sample]:
 
 
 def _bad_nodes(levels: Mapping[str, float], truth: float | None) -> tuple[str, ...]:
-    """Nodes far slower than the others of their flavor, or than the truth. Without it fewer than three tell nothing."""
+    """Returns the nodes far slower than the truth, or than the others of their flavor if there are at least three."""
     if len(levels) < 3 and truth is None:
         return ()
     centre, spread = truth, PRIOR_NODE_CV
@@ -157,7 +157,7 @@ def _bad_nodes(levels: Mapping[str, float], truth: float | None) -> tuple[str, .
 
 
 def _pooled(nodes: Mapping[str, Sequence[_Sample]], truth: float | None) -> Speed:
-    """One flavor's speed: the median over its good nodes, with the noise within and between nodes in its error."""
+    """Returns one flavor's speed: the median over its good nodes. The error covers noise within and between nodes."""
     kept = {node: _since_last_shift(samples) for node, samples in nodes.items()}
     levels = {node: median([sample.log_speed for sample in samples]) for node, samples in kept.items()}
     bad = _bad_nodes(levels, truth)
@@ -184,7 +184,7 @@ def _pooled(nodes: Mapping[str, Sequence[_Sample]], truth: float | None) -> Spee
 
 
 def _sustained(speed: Speed, flavor: Flavor | None, nodes: Mapping[str, Sequence[_Sample]]) -> Speed:
-    """A burstable flavor's speed without credits, where its baseline is known and it has not come down to it yet."""
+    """Returns the speed of a burstable flavor without CPU credits, where its baseline is known."""
     if flavor is None or not flavor.burstable or not flavor.baseline_share:
         return speed
     fastest = max(sample.log_speed for samples in nodes.values() for sample in samples)
@@ -198,10 +198,10 @@ def _sustained(speed: Speed, flavor: Flavor | None, nodes: Mapping[str, Sequence
 def measure_speeds(
     observations: Sequence[Observation], known_tokens_per_s: Mapping[str, float], settings: DecideSettings
 ) -> dict[str, Speed]:
-    """The speed of each flavor that was measured, now or in an earlier run.
+    """Returns the speed of each flavor that was measured, now or in an earlier run.
 
-    Facts that are torn (not finite, not positive), from the future, over too few steps or not of a training rank are
-    left out. A flavor with fewer than `minimum_steps` steps is returned with `is_measured=False`.
+    Facts that cannot be used (`is_usable`) are left out. A flavor with fewer than `minimum_steps` steps has
+    `is_measured=False`.
     """
     speeds: dict[str, Speed] = {}
     truth = settings.truth.tokens_per_s if settings.truth else {}

@@ -1,4 +1,4 @@
-"""What it costs to go from one fleet to another, and how long it takes."""
+"""The cost of a move from one fleet to another."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def switching_usd(
     head_usd_per_hour: float,
     assumptions: SwitchingAssumptions,
 ) -> float:
-    """Dollars paid for a move beyond what training costs meanwhile.
+    """Returns the dollars of a move beyond the cost of training meanwhile.
 
-    New nodes are paid for while they boot and are configured; everything stands still, and is paid for, during the join
-    and during the leave; nodes that leave are paid for while they drain. A flavor without a price counts as free.
+    New nodes are paid for while they boot and are configured. All nodes are paid for and stand still during the join
+    and during the leave. Nodes that leave are paid for while they drain. A flavor without a price counts as free.
     """
     price = {flavor: usd_per_hour.get(flavor, 0.0) for flavor in {*current, *target}}
     union = current.union(target)

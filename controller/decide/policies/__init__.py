@@ -15,7 +15,7 @@ POLICIES: Mapping[str, Policy] = {
 
 
 class UnknownPolicyError(ValueError):
-    """A policy of this name does not exist; the message lists those that do."""
+    """Says that no policy has this name, and lists those that exist."""
 
 
 def find_policy(name: str, policies: Mapping[str, Policy] = POLICIES) -> Policy:

@@ -1,4 +1,4 @@
-"""What autoscalers do: the cheapest instance types by the price list, whatever they get done for it."""
+"""The policies of autoscalers: the cheapest instance types by the price list, however much work they do."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from controller.domain.reasons.deciding import CheapestByList, TooFewListed
 
 
 class ListPrice:
-    """As many nodes as there are, of the flavors that are cheapest by some measure of the price list."""
+    """Chooses as many nodes as run now, of the flavors that are cheapest by a measure of the price list."""
 
     def __init__(self, name: str, measure: str, rank: Callable[[Situation, str], float | None]) -> None:
         self.name, self._measure, self._rank = name, measure, rank
 
     def decide(self, situation: Situation) -> Decision:
-        """Replace the whole fleet at once when the list says so."""
+        """Replaces the whole fleet at once when other flavors are cheaper."""
         return nothing_to_decide(situation) or self._replace(situation)
 
     def _replace(self, situation: Situation) -> Decision:
@@ -28,7 +28,7 @@ class ListPrice:
         return decided(situation, verdict, CheapestByList(target, self._measure), target)
 
     def _target(self, situation: Situation) -> Fleet:
-        """The cheapest nodes, as many as there are now, within the limits."""
+        """Returns the cheapest nodes, as many as run now, within the limits."""
         bounds, counts = situation.bounds, {}
         wanted = max(bounds.min_nodes, 1, situation.current.size)
         wanted = wanted if bounds.max_nodes is None else min(wanted, bounds.max_nodes)

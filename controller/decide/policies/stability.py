@@ -1,4 +1,4 @@
-"""When not to move, whatever would be cheaper: each refusal with its reason."""
+"""The cases in which the fleet must not move, whatever is cheaper, each with its reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from controller.domain.reasons.deciding import (
 
 
 def _last_change_at(situation: Situation) -> float:
-    """When the fleet last changed, or the first thing that is known."""
+    """Returns when the fleet last changed, or the time of the first observation."""
     moves = situation.history.moves
     if moves:
         return moves[-1].at if moves[-1].ended_at is None else moves[-1].ended_at
@@ -30,7 +30,7 @@ def _last_change_at(situation: Situation) -> float:
 
 
 def busy_reason(situation: Situation) -> Reason | None:
-    """Why no move may begin now: one is under way, or the cool-down after the last has not passed."""
+    """Returns why no move may begin now: one is under way, or the cool-down after the last one has not passed."""
     moves = situation.history.moves
     if not moves:
         return None
@@ -44,7 +44,7 @@ def busy_reason(situation: Situation) -> Reason | None:
 
 
 def waiting_reason(situation: Situation) -> Reason | None:
-    """Which flavors that run have not been measured yet; None once they have had their time."""
+    """Returns which flavors that run have not been measured yet; None once they have had time enough."""
     if not situation.current.size:
         return NoWorkerRuns()
     missing = situation.unmeasured(situation.current.present)
@@ -55,7 +55,7 @@ def waiting_reason(situation: Situation) -> Reason | None:
 
 
 def ending_reason(situation: Situation, model: FleetModel) -> Reason | None:
-    """Why it is too late for a move: too little of the work remains."""
+    """Returns why it is too late for a move; None where enough of the work remains."""
     progress, settings = situation.progress, situation.settings
     if progress is None or not progress.total_steps:
         return ProgressUnknown()
@@ -73,7 +73,7 @@ def ending_reason(situation: Situation, model: FleetModel) -> Reason | None:
 
 
 def overlap_reason(forecaster: Forecaster, target: Fleet) -> WithinUncertainty | None:
-    """Why the evidence is too thin: the two fleets are not far enough apart for the intervals of their speeds."""
+    """Returns that the fleets differ by less than the uncertainty of their speeds; None where they differ by more."""
     current, settings = forecaster.situation.current, forecaster.situation.settings
     if settings.objective is Objective.TIME:
         gain = 1 - forecaster.step_time_s(target) / forecaster.step_time_s(current)

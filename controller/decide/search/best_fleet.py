@@ -1,10 +1,10 @@
-"""The best fleet for a model within bounds, over all fleets, mixed ones too: exact up to TOLERANCE.
+"""The search for the best fleet within bounds, among all fleets, mixed ones too. It is exact up to `TOLERANCE`.
 
-Balanced batches: cost and time of a fleet of N nodes depend on its price P and its speed S alone, and get worse with P
-and better with S. First the hull of all (S, P) is walked for all N (hull.py): its best fleet is an upper bound, and its
-best point, rounded or not, a lower bound for each N. What could still be better lies between the hull and the curve of
-fleets that are as good as the best one found, a sliver that the flavors' reduced costs cut down to few fleets, which
-are enumerated with the dominated ones left out (Nemhauser and Ullmann, 1969).
+With balanced batches, cost and time of a fleet of N nodes depend only on its price P and its speed S. Both get worse
+with P and better with S. First the hull of all (S, P) is walked for all N (`hull.py`). Its best fleet is an upper
+bound. Its best point, rounded or not, is a lower bound for each N. A better fleet can only lie between the hull and the
+curve of fleets that are as good as the best one found (`sliver.py`). The flavors' reduced costs leave few fleets there.
+They are enumerated without the dominated ones (Nemhauser and Ullmann, 1969).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from controller.domain.batches import Batches
 from controller.domain.objective import Objective
 
 TOLERANCE = 1e-6
-"""A fleet that is better by less than this share is not looked for."""
+"""The search does not look for a fleet that is better by less than this share."""
 MAX_WORK = 100_000
-"""Partial fleets looked at in one search before it ends with the best fleet so far."""
+"""The most partial fleets that one search looks at; then it ends with the best fleet so far."""
 
 
 def best_fleet(
@@ -37,11 +37,14 @@ def best_fleet(
     tolerance: float = TOLERANCE,
     most_sizes: int | None = None,
 ) -> Found | None:
-    """The allowed fleet with the least cost, or the least time, per step; None where no fleet is allowed.
+    """Returns the allowed fleet with the least cost, or the least time, per step; None where no fleet is allowed.
 
-    Only flavors with a speed and a price in the model are used. No allowed fleet is better by more than `tolerance` as
-    a share, or by more than the result's `proven_gap` where that is larger; unless there are more world sizes than
-    `most_sizes`, of which then some are left out.
+    Args:
+        model: The flavors without a speed and a price in it are not used.
+        bounds: The fleets that are allowed.
+        objective: What is minimised.
+        tolerance: No allowed fleet is better by more than this share, or than the result's `proven_gap` if larger.
+        most_sizes: The most world sizes to look at; some are left out where there are more.
     """
     flavors, goal = Flavors(model, bounds, most_sizes), goal_of(model, bounds, objective)
     if not flavors.sizes.size:
@@ -58,7 +61,7 @@ def best_fleet(
 
 
 def _best_balanced(flavors: Flavors, goal: Goal, tolerance: float) -> tuple[Ints | None, float]:
-    """Nodes of each flavor of the best fleet, and how much better another could still be."""
+    """Returns the nodes of each flavor of the best fleet, and how much better another could still be."""
     edges, best = list(flavors.edges()), Best(tolerance)
     steps, values, bounds = best_on(_stacked(edges, flavors), goal)
     at, column = np.unravel_index(int(np.argmin(values)), values.shape)
@@ -81,7 +84,7 @@ def _best_balanced(flavors: Flavors, goal: Goal, tolerance: float) -> tuple[Ints
 
 
 def _stacked(edges: list[Edge], flavors: Flavors) -> Lines:
-    """The stretches of the hull as lines: a row for each stretch, a column for each world size."""
+    """Returns the edges of the hull as lines: (edges, sizes)."""
     shape = (len(edges), flavors.sizes.size)
     return Lines(
         speed=np.array([edge.speed for edge in edges]),

@@ -1,4 +1,4 @@
-"""The best that the fleet could become, the present one included."""
+"""The choice of the fleet to have, the present one included."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from controller.domain.reasons import Reason
 from controller.domain.reasons.limits import BudgetOutOfReach, DeadlineAndBudgetOutOfReach, DeadlineOutOfReach
 
 TRIES = 5
-"""How often it is searched for a fleet that keeps deadline and budget with its switch, which a search leaves out."""
+"""The most searches for a fleet that keeps deadline and budget. A search leaves the cost of the switch out, so its
+result may break them."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The best target, and what it cannot do."""
+    """The best target, and which deadline or budget it does not keep."""
 
     forecast: Forecast
     shortfall: Reason | None = None
 
 
 def best_choice(forecaster: Forecaster) -> Choice | None:
-    """The best allowed target, the present fleet included; None where no allowed fleet is known.
+    """Returns the best allowed target, which may be the present fleet; None where no allowed fleet is known.
 
-    Money, or time, is saved only with the margin of deadline and budget in hand: a fleet on the edge would have to be
-    left again at once. On the edge it is the fleet with the most to spare that is right.
+    A fleet is chosen to save money or time only if it keeps deadline and budget with the usual margin. Otherwise it
+    would have to be left again soon. Where no fleet has that margin, the one with the most to spare is chosen.
     """
     margin = forecaster.situation.settings.deadline_margin
     kept = [forecast for forecast in _candidates(forecaster, margin) if forecaster.keeps(forecast, margin)]
@@ -46,7 +47,7 @@ def best_choice(forecaster: Forecaster) -> Choice | None:
 
 
 def _least_bad(forecaster: Forecaster) -> Choice | None:
-    """The best where deadline or budget cannot be kept: the deadline comes first, and then the money."""
+    """Returns the best where deadline or budget cannot be kept: the deadline comes first, and then the money."""
     free = replace(forecaster, time_left_s=None, money_left_usd=None)
     fastest = min(_found(free, Objective.TIME, 0.0), key=lambda f: f.remaining_s, default=None)
     cheapest = min(_found(free, Objective.COST, 0.0), key=lambda f: f.remaining_usd, default=None)
@@ -65,7 +66,7 @@ def _least_bad(forecaster: Forecaster) -> Choice | None:
 
 
 def _candidates(forecaster: Forecaster, margin: float) -> Iterator[Forecast]:
-    """What could be best by the objective; where there are promises, also by what keeps them best."""
+    """Yields the fleets that could be best; with a deadline or a budget, also those of the other objective."""
     objective = forecaster.situation.settings.objective
     yield from _found(forecaster, objective, margin)
     if forecaster.has_deadline_or_budget:
@@ -74,7 +75,7 @@ def _candidates(forecaster: Forecaster, margin: float) -> Iterator[Forecast]:
 
 
 def _found(forecaster: Forecaster, objective: Objective, margin: float) -> Iterator[Forecast]:
-    """The present fleet, the best fleet, and the best that is there when some nodes have ended."""
+    """Yields the present fleet, the best fleet, and the best fleet that the present one can shrink to."""
     current = forecaster.situation.current
     if forecaster.violation is None and forecaster.knows_current:
         yield forecaster.stay
@@ -87,7 +88,7 @@ def _found(forecaster: Forecaster, objective: Objective, margin: float) -> Itera
 
 
 def _best_within(forecaster: Forecaster, objective: Objective, margin: float) -> Forecast | None:
-    """The best fleet, searched again within tighter bounds where it does not keep deadline and budget after all."""
+    """Returns the best fleet. It searches again within tighter bounds while the result breaks deadline or budget."""
     within, forecast = forecaster.bounds_within(margin), None
     for _ in range(TRIES):
         found = _plain(forecaster, best_fleet(forecaster.model, within, objective), within, objective)
@@ -102,7 +103,7 @@ def _best_within(forecaster: Forecaster, objective: Objective, margin: float) ->
 
 
 def _tighter(within: Bounds, found: Found, overrun: Overrun, steps: int) -> Bounds:
-    """Bounds that leave out the fleet that was found, by what it lacks."""
+    """Returns bounds that exclude the found fleet, tighter by its overrun."""
     max_step_s, max_usd = within.max_step_s, within.max_usd_per_step
     if max_step_s is not None and overrun.seconds:
         max_step_s = max(0.0, min(max_step_s, found.step_s) - overrun.seconds / steps)
@@ -112,7 +113,7 @@ def _tighter(within: Bounds, found: Found, overrun: Overrun, steps: int) -> Boun
 
 
 def _plain(forecaster: Forecaster, found: Found | None, within: Bounds, objective: Objective) -> Found | None:
-    """The best fleet, or one of a single flavor that is as good but for `mixed_margin`."""
+    """Returns the best fleet, or one of a single flavor that is as good within `mixed_margin`."""
     if found is None or len(found.fleet.present) < 2:
         return found
     allowed = 1 + forecaster.situation.settings.mixed_margin
@@ -125,7 +126,7 @@ def _plain(forecaster: Forecaster, found: Found | None, within: Bounds, objectiv
 
 
 def _without_bad_nodes(forecaster: Forecaster) -> Iterator[Forecast]:
-    """The present fleet with its bad nodes ended, exchanged for nodes of another flavor, or replaced by their like."""
+    """Yields the present fleet with its bad nodes ended, or replaced by nodes of another flavor or of the same one."""
     current = forecaster.situation.current
     for flavor, nodes in forecaster.situation.bad_nodes.items():
         bad = min(len(nodes), current.count(flavor))
@@ -142,7 +143,7 @@ def _without_bad_nodes(forecaster: Forecaster) -> Iterator[Forecast]:
 
 
 def _spared(forecaster: Forecaster, flavor: str) -> set[str]:
-    """The instances that were there before a move took some of their flavor away: trying again would not end them."""
+    """Returns the instances of a flavor that an earlier move of it could have ended and did not."""
     shrunk = [
         move.at
         for move in forecaster.situation.history.moves
@@ -153,7 +154,7 @@ def _spared(forecaster: Forecaster, flavor: str) -> set[str]:
 
 
 def _is_allowed(forecaster: Forecaster, fleet: Fleet) -> bool:
-    """Whether a fleet keeps the limits and its speed is known, as is that of the present one."""
+    """Tells whether a fleet keeps the limits, and its speed and that of the present fleet are known."""
     model = forecaster.model
     is_known = forecaster.knows_current and model.knows(fleet)
     return is_known and violation(fleet, forecaster.bounds, model.usd_per_hour, model.head_usd_per_hour) is None

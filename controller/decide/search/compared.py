@@ -11,7 +11,7 @@ SCALES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 
 
 def runners_up(forecaster: Forecaster) -> list[Fleet]:
-    """The best fleet of each single flavor, best first: what people compare with."""
+    """Returns the best fleet of each single flavor, best first."""
     settings = forecaster.situation.settings
     wanted = settings.runners_up if settings.detailed else 0
     if not wanted:
@@ -29,7 +29,7 @@ def runners_up(forecaster: Forecaster) -> list[Fleet]:
 
 
 def scaling(forecaster: Forecaster, fleet: Fleet) -> tuple[FleetEstimate, ...]:
-    """The fleet's main flavor at other world sizes (Amdahl: communication is what does not get faster)."""
+    """Returns estimates of the fleet's main flavor at other world sizes (Amdahl: communication does not get faster)."""
     if not forecaster.situation.settings.detailed or not fleet.size:
         return ()
     main = max(fleet.present, key=lambda flavor: (fleet.count(flavor), flavor))

@@ -12,14 +12,14 @@ from controller.decide.search.line import Goal
 
 
 def _price_by_size(flavors: Flavors, order: Ints) -> Floats:
-    """Dollars per second of each world size when flavors are used up in this order; inf where there is no room."""
+    """Returns the dollars per second of each world size when flavors are used up in this order; inf without room."""
     ends = np.concatenate([[0], np.cumsum(flavors.caps[order])])
     prices = np.concatenate([[0.0], np.cumsum(flavors.caps[order] * flavors.prices[order])])
     return np.where(flavors.sizes <= ends[-1], np.interp(flavors.sizes, ends, prices), np.inf)
 
 
 def best_equal(flavors: Flavors, goal: Goal) -> Ints | None:
-    """Nodes of each flavor of the best fleet; None where no fleet is within the bounds."""
+    """Returns the nodes of each flavor of the best fleet; None where no fleet is within the bounds."""
     best_value, best = np.inf, None
     by_price = np.lexsort((-flavors.speeds, flavors.prices))
     for slowest in np.unique(flavors.speeds):

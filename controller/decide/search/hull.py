@@ -1,4 +1,4 @@
-"""The fleets that are not worse than a mix of others, for all world sizes at once.
+"""The convex hull of all fleets in price and speed, for all world sizes at once.
 
 For one world size N a fleet matters only by its price P and its speed S, both sums over nodes. The fleets with the
 least P - lambda S for some lambda >= 0 form the lower right hull of all (S, P). The only coupling between flavors is
@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Edge:
-    """A stretch of the hull for every world size: from (speed, price) in `nodes` exchanges of a loser for a winner."""
+    """An edge of the hull for every world size: from (speed, price), `nodes` losers become winners."""
 
     loser: int
     winner: int
@@ -36,9 +36,9 @@ class Edge:
 
 
 class Flavors:
-    """The flavors that bounds admit and a model knows, as arrays. Prices are in dollars per second.
+    """The flavors that bounds allow and a model knows, as arrays. Prices are in dollars per second.
 
-    Of more world sizes than `most_sizes` so many are looked at, closer to each other where fleets are small.
+    At most `most_sizes` world sizes are looked at. They lie closer to each other where fleets are small.
     """
 
     def __init__(self, model: FleetModel, bounds: Bounds, most_sizes: int | None = None) -> None:
@@ -59,11 +59,11 @@ class Flavors:
         self.head = model.head_usd_per_hour / SECONDS_PER_HOUR
 
     def fleet(self, counts: Ints) -> Fleet:
-        """The fleet with these numbers of nodes."""
+        """Returns the fleet with these numbers of nodes."""
         return Fleet({name: int(count) for name, count in zip(self.names, counts, strict=True) if count})
 
     def in_order(self, order: Ints, sizes: Ints) -> Ints:
-        """Nodes of each flavor (rows) for each size (columns) when flavors are used up in this order."""
+        """Returns the nodes of each flavor for each size when flavors are used up in this order: (flavors, sizes)."""
         counts = np.zeros((len(self.names), sizes.size), dtype=np.int64)
         left = sizes.copy()
         for flavor in order:
@@ -72,11 +72,11 @@ class Flavors:
         return counts
 
     def _cheapest(self, sizes: Ints) -> Ints:
-        """Where the hull begins: nodes of each flavor (rows) of the cheapest fleets of these sizes (columns)."""
+        """Returns the nodes of the cheapest fleets of these sizes, where the hull begins: (flavors, sizes)."""
         return self.in_order(np.lexsort((-self.speeds, self.prices)), sizes)
 
     def counts_on(self, edges: Sequence[Edge], column: int, exchanged: int) -> Ints:
-        """Nodes of each flavor, for one world size, after all edges but the last, and so many exchanges on that one."""
+        """Returns the nodes of each flavor, for one world size, after `exchanged` nodes of the last edge."""
         counts = self._cheapest(self.sizes[column : column + 1])[:, 0]
         for edge in edges:
             nodes = exchanged if edge is edges[-1] else int(edge.nodes[column])
@@ -85,14 +85,14 @@ class Flavors:
         return counts
 
     def edges(self) -> Iterator[Edge]:
-        """The hull from the cheapest fleets to the fastest, by rising slope. A stretch without length opens it."""
+        """Yields the edges from the cheapest fleets to the fastest, by rising slope. The first edge has no length."""
         counts = self._cheapest(self.sizes)
         speed, price = self.speeds @ counts, self.prices @ counts
         yield Edge(0, 0, speed, price, np.zeros_like(self.sizes), 1.0, 0.0)
         faster = self.speeds[None, :] - self.speeds[:, None]
-        dearer = self.prices[None, :] - self.prices[:, None]
-        losers, winners = np.nonzero((faster > 0) & (dearer >= 0))
-        slopes = dearer[losers, winners] / faster[losers, winners]
+        extra = self.prices[None, :] - self.prices[:, None]
+        losers, winners = np.nonzero((faster > 0) & (extra >= 0))
+        slopes = extra[losers, winners] / faster[losers, winners]
         # Slopes are rounded so that flavors on one line count as such: of those the widest exchange must come first.
         rounded = np.round(slopes / max(float(slopes.max(initial=0.0)), 1e-300), 12)
         order = np.lexsort((-faster[losers, winners], rounded))
@@ -100,7 +100,7 @@ class Flavors:
             nodes: Ints = np.minimum(counts[loser], self.caps[winner] - counts[winner])
             if not nodes.any():
                 continue
-            speed_step, price_step = float(faster[loser, winner]), float(dearer[loser, winner])
+            speed_step, price_step = float(faster[loser, winner]), float(extra[loser, winner])
             yield Edge(int(loser), int(winner), speed, price, nodes, speed_step, price_step)
             counts[loser] -= nodes
             counts[winner] += nodes

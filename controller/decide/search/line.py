@@ -1,4 +1,4 @@
-"""The best point on a line of fleets, on which node after node of one flavor becomes a node of another.
+"""The best point on a line of fleets, along which one node after another changes from one flavor to another.
 
 Along it price and speed change in equal steps, P = a + b S, and the cost of a step is a B / S + b t S and a constant,
 which falls to its least at S = sqrt(a B / (b t)) and rises after it. All functions take arrays, one entry a line.
@@ -18,12 +18,12 @@ from controller.domain import SECONDS_PER_HOUR
 from controller.domain.objective import Objective
 
 RELAXED_SLACK = 1e-7
-"""A bound that is not to exclude anything leaves more room for rounding."""
+"""Relative room for rounding in lower bounds, which must not exclude any fleet."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What to minimise, and the bounds on price, step time and cost; infinite where there is none."""
+    """What a search minimises, and its bounds on price, step time and cost; a bound that does not exist is infinite."""
 
     objective: Objective
     batch: float
@@ -31,18 +31,18 @@ class Goal:
     head: float
     """Dollars per second of the head."""
     max_price: float
-    """Dollars per second of the fleet, the head left out."""
+    """Dollars per second of the fleet, without the head."""
     max_step_s: float
     max_usd_per_step: float
 
     def slowest(self, communication_s: Floats) -> Floats:
-        """The least speed that keeps the step within its time; inf where communication alone takes longer."""
+        """Returns the least speed that keeps the step within its time; inf where communication alone takes longer."""
         room = self.max_step_s - communication_s
         with np.errstate(divide="ignore"):
             return np.where(room > 0, self.batch / room, np.inf)
 
     def values(self, speed: Floats, price: Floats, communication_s: Floats, slack: float = SLACK) -> Floats:
-        """What is minimised: dollars per step or seconds per step; inf where a bound is broken by more than slack."""
+        """Returns what is minimised, dollars or seconds per step; inf where a bound is broken by more than `slack`."""
         with np.errstate(divide="ignore", invalid="ignore"):
             step_s = self.batch / speed + communication_s
             usd = (price + self.head) * step_s
@@ -57,7 +57,7 @@ class Goal:
 
 
 def goal_of(model: FleetModel, bounds: Bounds, objective: Objective) -> Goal:
-    """The bounds as numbers, in dollars per second."""
+    """Returns the goal of a search within bounds, in dollars per second."""
     max_usd_per_hour = math.inf if bounds.max_usd_per_hour is None else bounds.max_usd_per_hour
     return Goal(
         objective=objective,
@@ -71,7 +71,7 @@ def goal_of(model: FleetModel, bounds: Bounds, objective: Objective) -> Goal:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of fleets: from (speed, price), `nodes` steps. A step's speed must not be negative."""
+    """Lines of fleets: from (speed, price), `nodes` steps. A step must not make the fleet slower."""
 
     speed: Floats
     price: Floats
@@ -82,7 +82,7 @@ class Lines:
 
 
 def _range(lines: Lines, goal: Goal) -> tuple[Floats, Floats]:
-    """The stretch of each line, in steps and not rounded, that keeps price and step time within their bounds."""
+    """Returns the stretch of each line that keeps price and step time within their bounds, in steps, not rounded."""
     with np.errstate(divide="ignore", invalid="ignore"):
         for_speed = (goal.slowest(lines.communication_s) - lines.speed) / lines.speed_step
         for_price = (goal.max_price - lines.price) / lines.price_step
@@ -93,7 +93,7 @@ def _range(lines: Lines, goal: Goal) -> tuple[Floats, Floats]:
 
 
 def _wanted(lines: Lines, goal: Goal, high: Floats) -> Floats:
-    """Where on each line, in steps and not rounded, the objective is least, bounds on price and speed left aside."""
+    """Returns where each line is best if it had no bounds on price and speed, in steps, not rounded."""
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = lines.price_step / lines.speed_step
         offset = lines.price + goal.head - slope * lines.speed
@@ -114,7 +114,7 @@ def _wanted(lines: Lines, goal: Goal, high: Floats) -> Floats:
 
 
 def best_on(lines: Lines, goal: Goal) -> tuple[Ints, Floats, Floats]:
-    """For each line the best whole number of steps, its value, and a value that no point of the line is below.
+    """Returns for each line the best whole number of steps, its value, and a lower bound of the values on the line.
 
     Values are inf where the line has no point within the bounds.
     """

@@ -14,7 +14,7 @@ PRUNE_FROM = 64
 
 
 class PartialFleets:
-    """Partial fleets: what each differs by from the greedy fleet, and the reduced cost of that."""
+    """Partial fleets: how each differs from the greedy fleet, and the reduced cost of the difference."""
 
     def __init__(self, base: Ints, others: list[int]) -> None:
         self.counts: Ints = base[None, :].copy()
@@ -24,7 +24,7 @@ class PartialFleets:
         self.is_thinned = False
 
     def vary(self, flavor: int, reduced: float, depth: float, flavors: Flavors) -> None:
-        """Each partial fleet with each number of nodes of one flavor that the depth allows.
+        """Branches each partial fleet into every number of nodes of one flavor that the depth allows.
 
         A flavor other than the marginal one is either used up in the greedy fleet or not used at all.
         """
@@ -44,7 +44,7 @@ class PartialFleets:
             self._drop_dominated(flavors)
 
     def _thin(self, most: int) -> None:
-        """Keep this many partial fleets, evenly chosen."""
+        """Keeps this many partial fleets, evenly chosen."""
         count = len(self.spent)
         self.kept: Ints = np.arange(count)
         if count > most:
@@ -53,7 +53,7 @@ class PartialFleets:
             self.counts, self.spent = self.counts[self.kept], self.spent[self.kept]
 
     def _drop_dominated(self, flavors: Flavors) -> None:
-        """Of partial fleets with as many nodes, keep those that no other beats in both price and speed."""
+        """Drops the partial fleets that another of as many nodes beats in both price and speed."""
         used = self.counts[:, self.others]
         nodes, price, speed = used.sum(axis=1), used @ flavors.prices[self.others], used @ flavors.speeds[self.others]
         order = np.lexsort((-speed, price, nodes))

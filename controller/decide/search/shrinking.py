@@ -1,4 +1,4 @@
-"""The best fleet that is there without waiting for new nodes: what is left when the dearest ones have ended."""
+"""The best fleet that the present one can shrink to, without waiting for new nodes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from controller.domain.objective import Objective
 
 
 def best_shrunk(model: FleetModel, bounds: Bounds, current: Fleet, objective: Objective) -> Fleet | None:
-    """The best of the fleets to which `current` shrinks as nodes end one by one, the dearest per token first.
+    """Returns the best of the fleets that remain as nodes end one by one, the most expensive per token first.
 
-    Nodes beyond the limits, and those of unknown speed, end in any case. None where none of these fleets is allowed.
+    Nodes beyond the limits, and those of unknown speed, end in any case. Returns None where no such fleet is allowed.
     """
     counts = {f: min(count, bounds.caps.get(f, 0)) for f, count in current.present.items() if model.knows({f: 1})}
     order = sorted((f for f in counts if counts[f]), key=lambda f: (model.usd_per_hour[f] / model.tokens_per_s[f], f))

@@ -26,12 +26,12 @@ class Best:
     counts: Ints | None = None
 
     def offer(self, value: float, counts: Ints) -> None:
-        """Take it if it is better."""
+        """Takes a fleet if it is better."""
         if value < self.value:
             self.value, self.counts = value, counts
 
     def is_beaten_by(self, lower_bound: float) -> bool:
-        """Whether something as good as the lower bound would be worth finding."""
+        """Tells whether a fleet as good as the lower bound is worth finding."""
         return lower_bound < self.value * (1 - self.tolerance)
 
 
@@ -46,7 +46,7 @@ class Sliver:
         self.slowest = float(goal.slowest(np.array([self.communication_s]))[0])
 
     def search(self, best: Best, lower: float) -> bool:
-        """Offer each better fleet to `best`; `lower` is below all of them. False when fleets had to be left out."""
+        """Offers each better fleet to `best`; `lower` is below all of them. Returns False when fleets were left out."""
         if math.isinf(self.slowest):
             return True
         is_complete = True
@@ -60,7 +60,7 @@ class Sliver:
         return is_complete
 
     def _most_usd(self, value: float) -> tuple[float, float]:
-        """What a step may cost, and the least speed, of a fleet that is better than `value`."""
+        """Returns the most that a step may cost, and the least speed, of a fleet that is better than `value`."""
         if self.goal.objective is Objective.COST:
             return min(value, self.goal.max_usd_per_step), self.slowest
         room = value - self.communication_s
@@ -68,7 +68,7 @@ class Sliver:
         return self.goal.max_usd_per_step, max(self.slowest, faster if math.isfinite(value) else 0.0)
 
     def _shallowest(self, value: float) -> tuple[float, float]:
-        """The slope for which the sliver is the least deep, and that depth; negative when the sliver is empty."""
+        """Returns the slope for which the sliver is the least deep, and that depth; negative for an empty sliver."""
         most_usd, slowest = self._most_usd(value)
         fastest = float(
             self.flavors.speeds @ self.flavors.in_order(np.argsort(-self.flavors.speeds), np.array([self.size]))[:, 0]
@@ -80,13 +80,13 @@ class Sliver:
         return float(self.slopes[at]), depths[at]
 
     def _ceiling(self, speed: float, most_usd: float) -> float:
-        """The highest price at this speed that is still better."""
+        """Returns the highest price at this speed that is still better."""
         if math.isinf(most_usd):
             return self.goal.max_price
         return min(self.goal.max_price, most_usd / (self.goal.batch / speed + self.communication_s) - self.goal.head)
 
     def _depth(self, slope: float, most_usd: float, slowest: float, fastest: float) -> float:
-        """How far P - slope S of a better fleet may lie above the least one: the ceiling is concave in S."""
+        """Returns how far P - slope S of a better fleet may lie above the least one: the ceiling is concave in S."""
         batch, wait_s = self.goal.batch, self.communication_s
         speeds = [max(slowest, 1e-12 * fastest), fastest]
         if math.isfinite(most_usd) and wait_s > 0:
@@ -104,7 +104,7 @@ class Sliver:
         return highest - least
 
     def _enumerate(self, slope: float, depth: float, best: Best) -> bool:
-        """All fleets whose P - slope S is within `depth` of the least; the best goes to `best`."""
+        """Looks at all fleets whose P - slope S is within `depth` of the least, and offers the best of them."""
         weights = self.flavors.prices - slope * self.flavors.speeds
         order = np.argsort(weights, kind="stable")
         base = self.flavors.in_order(order, np.array([self.size]))[:, 0]
@@ -121,7 +121,7 @@ class Sliver:
         return not states.is_thinned
 
     def _finish(self, states: PartialFleets, pair: list[int], best: Best) -> None:
-        """Give the nodes that are left to the last two flavors in the best way."""
+        """Gives the nodes that are left to the last two flavors in the best way."""
         flavors = self.flavors
         slow = min(pair, key=lambda f: (flavors.speeds[f], -flavors.prices[f]))
         fast = pair[0] if pair[-1] == slow else pair[-1]

@@ -1,4 +1,4 @@
-"""CherryPick (Alipourfard et al., NSDI 2017): Bayesian optimisation over fleets of one flavor, each tried as a whole.
+"""The policy of CherryPick (Alipourfard et al., NSDI 2017): Bayesian optimisation over fleets of one flavor.
 
 A Gaussian process (Matern 5/2) over features of a fleet predicts the logarithm of its cost per token; the fleet with
 the largest expected improvement is tried next, until that falls below 10% and at least six fleets have been tried, or
@@ -25,16 +25,16 @@ MINIMUM_TRIALS = 6
 SIZES = 4
 """How many world sizes are candidates for each flavor."""
 PATIENCE_S = 1800.0
-"""How long a fleet is waited for that does not report."""
+"""How long the policy waits for a fleet that does not report."""
 
 
 class Bayesian:
-    """Expected improvement over whole fleets."""
+    """Tries whole fleets by their expected improvement."""
 
     name = "bayesian"
 
     def decide(self, situation: Situation) -> Decision:
-        """Try the most promising fleet, or settle on the best one tried."""
+        """Tries the most promising fleet, or settles on the best one tried."""
         return nothing_to_decide(situation) or self._try_or_settle(situation)
 
     def _try_or_settle(self, situation: Situation) -> Decision:
@@ -52,7 +52,7 @@ class Bayesian:
         return self._settle(situation, tried)
 
     def _settle(self, situation: Situation, tried: Mapping[Fleet, float]) -> Decision:
-        """The best fleet that was tried and is still allowed."""
+        """Returns a decision for the best fleet that was tried and is still allowed."""
         caps = situation.bounds.caps
         allowed = [f for f in tried if all(count <= caps.get(name, 0) for name, count in f.present.items())]
         if not allowed:
@@ -63,7 +63,7 @@ class Bayesian:
 
 
 def _tried(situation: Situation) -> dict[Fleet, float]:
-    """Each fleet that ran, with its cost (or time) of a step as measured, at the prices of now."""
+    """Returns each fleet that ran, with the measured cost (or time) of a step at the present prices."""
     times: dict[Fleet, list[float]] = {}
     for observation in situation.observations:
         usable = [f for f in observation.facts if is_usable(f, observation.at, situation.settings)]
@@ -79,7 +79,7 @@ def _tried(situation: Situation) -> dict[Fleet, float]:
 
 
 def _candidates(situation: Situation) -> list[Fleet]:
-    """Fleets of one flavor, at a few world sizes within the limits."""
+    """Returns fleets of one flavor, at a few world sizes within the limits."""
     bounds, fleets = situation.bounds, []
     most_usd = math.inf if bounds.max_usd_per_hour is None else bounds.max_usd_per_hour
     for flavor, cap in bounds.caps.items():
@@ -93,7 +93,7 @@ def _candidates(situation: Situation) -> list[Fleet]:
 
 
 def _features(situation: Situation, fleet: Fleet) -> list[float]:
-    """Nodes, vCPUs and dollars of a fleet, as logarithms."""
+    """Returns the logarithms of a fleet's nodes, vCPUs and dollars."""
     flavors = situation.settings.flavors
     vcpus = sum(n * ((flavors[f].vcpus if f in flavors else None) or 1) for f, n in fleet.present.items())
     dollars = fleet.usd_per_hour(situation.usd_per_hour)
@@ -103,7 +103,7 @@ def _features(situation: Situation, fleet: Fleet) -> list[float]:
 def _most_promising(
     situation: Situation, tried: Mapping[Fleet, float], candidates: Sequence[Fleet]
 ) -> tuple[Fleet, float]:
-    """The candidate with the largest expected improvement, as a share of the best value so far."""
+    """Returns the candidate with the largest expected improvement, and this as a share of the best value so far."""
     known = [fleet for fleet in tried if all(f in situation.usd_per_hour for f in fleet.present)]
     values = np.log([tried[fleet] for fleet in known])
     # Imported here, because scikit-learn takes a second that the other policies need not wait for.

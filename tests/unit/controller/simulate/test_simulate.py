@@ -14,6 +14,7 @@ from controller.decide.model.communication import Communication
 from controller.domain import Fleet, Move, MovePhase
 from controller.domain.reasons import Said
 from controller.simulate.compare import compare, summary, summary_table
+from controller.simulate.moves import Moves
 from controller.simulate.plot import plot
 from controller.simulate.random_scenarios import random_scenario, vcpus_of
 from controller.simulate.run import flip_flops, simulate
@@ -67,11 +68,12 @@ def test_spent_credits_slow_a_node_down():
 
 def test_a_move_pauses_twice_pays_for_both_fleets_and_ends_homogeneous():
     world = World(scenario())
-    world.begin(Fleet({"b.large": 4}), "", False, ())
-    assert world.is_moving
+    moves = Moves(world)
+    moves.begin(Fleet({"b.large": 4}), Said(""), False, ())
+    assert moves.is_under_way
     world.run_until(2000.0)
-    assert not world.is_moving
-    assert world.moves[-1].phase is MovePhase.DONE
+    assert not moves.is_under_way
+    assert moves.history[-1].phase is MovePhase.DONE
     assert world.observation().fleet == Fleet({"b.large": 4})
     assert world.spent_usd > 2000.0 / 3600 * 4 * 0.12
 
@@ -79,11 +81,12 @@ def test_a_move_pauses_twice_pays_for_both_fleets_and_ends_homogeneous():
 @pytest.mark.parametrize("broken", [{"capacity": 2}, {"boots": False}])
 def test_a_grow_that_fails_is_rolled_back_and_the_flavor_counts_as_unavailable(broken):
     world = World(scenario(flavors=(SLOW, replace(FAST, **broken))))
-    world.begin(Fleet({"b.large": 4}), "", False, ())
+    moves = Moves(world)
+    moves.begin(Fleet({"b.large": 4}), Said(""), False, ())
     world.run_until(2000.0)
-    assert world.moves[-1].phase is MovePhase.ROLLED_BACK
+    assert moves.history[-1].phase is MovePhase.ROLLED_BACK
     assert world.observation().fleet == Fleet({"a.large": 4})
-    assert world.unavailable["b.large"] > world.now
+    assert moves.unavailable["b.large"] > world.now
 
 
 def test_an_interrupted_spot_node_is_replaced():

@@ -1,0 +1,95 @@
+"""The moves of a simulated fleet, with what can go wrong: no capacity, and nodes that boot too slowly or never."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from controller.domain import Fleet, Move, MovePhase
+from controller.domain.reasons import Reason
+from controller.domain.reasons.flavors import FlavorsNotObtained
+from controller.simulate.nodes import Node
+from controller.simulate.world import World
+
+
+class Moves:
+    """The moves in one world, one at a time."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.history: list[Move] = []
+        """Oldest first."""
+        self.unavailable: dict[str, float] = {}
+        """Flavors whose growth failed, with the time until which they count as unavailable."""
+
+    def begin(self, target: Fleet, reason: Reason, is_probe: bool, bad_nodes: tuple[str, ...]) -> None:
+        """Begins a move: grow, join, shrink. No node ends before its replacement trains."""
+        world, scenario = self._world, self._world.scenario
+        source, number = world.nodes.fleet(), len(self.history) + 1
+        move = Move(number, world.now, source, target, reason, MovePhase.GROWING, is_probe=is_probe)
+        self.history.append(move)
+        added = target.beyond(source)
+        started = [world.nodes.start(scenario.flavor(f)) for f, count in added.items() for _ in range(count)]
+        failing = sorted(f for f in added if not self._can_grow(f, target.count(f)))
+        if failing:
+            world.after(self._failure_s(failing), lambda: self._roll_back(started, failing))
+            return
+        boot_s = max((world.boot_s() for _ in started), default=0.0)
+        if boot_s > scenario.boot_timeout_s:
+            world.after(scenario.boot_timeout_s, lambda: self._roll_back(started, sorted(added)))
+            return
+        ready_s = boot_s + scenario.configure_s if started else 0.0
+        world.after(ready_s, lambda: self._grown(started, target, bad_nodes))
+
+    def _can_grow(self, flavor: str, count: int) -> bool:
+        real = self._world.scenario.flavor(flavor)
+        return real.boots and (real.capacity is None or count <= real.capacity)
+
+    def _failure_s(self, failing: list[str]) -> float:
+        """Returns after how long a failure shows: a lack of capacity soon, a silent node at its time-out."""
+        if all(self._world.scenario.flavor(flavor).boots for flavor in failing):
+            return self._world.scenario.no_capacity_after_s
+        return self._world.scenario.boot_timeout_s
+
+    def _roll_back(self, started: list[Node], failing: list[str]) -> None:
+        for node in started:
+            self._world.nodes.remove(node)
+        for flavor in failing:
+            self.unavailable[flavor] = self._world.now + self._world.scenario.unavailable_s
+        self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
+
+    def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
+        """Lets the new nodes join. Then the nodes that the target does not have drain."""
+        for node in started:
+            self._world.join(node)
+        if started:
+            self._world.pause()
+        leaving: list[Node] = []
+        for flavor in self._world.nodes.fleet().present:
+            present = [node for node in self._world.nodes.members if node.flavor.name == flavor]
+            present.sort(key=lambda node: (node.works, node.instance_id not in bad_nodes))
+            leaving += present[: max(0, len(present) - target.count(flavor))]
+        for node in leaving:
+            node.works = node.is_member = False
+            self._world.after(self._world.scenario.drain_s, lambda node=node: self._drained(node))  # type: ignore[misc]
+        if leaving:
+            self._world.pause()
+        self._end(MovePhase.DONE, None)
+
+    def _drained(self, node: Node) -> None:
+        if node in self._world.nodes.all:
+            self._world.nodes.remove(node)
+
+    def _end(self, phase: MovePhase, reason: Reason | None) -> None:
+        self.history[-1] = replace(self.history[-1], phase=phase, outcome_reason=reason, ended_at=self._world.now)
+        self._world.has_changed = True
+        self._world.note()
+
+    @property
+    def changed_at(self) -> float:
+        """The time at which the last move ended, or began if it has not ended; 0 before the first."""
+        return (self.history[-1].ended_at or self.history[-1].at) if self.history else 0.0
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the last move has not ended."""
+        return bool(self.history) and not self.history[-1].phase.is_final
