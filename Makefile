@@ -64,7 +64,7 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-.PHONY: setup test test-long test-fast lint format
+.PHONY: setup test test-long test-fast lint house format
 test: setup ## Run the linters, the tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
@@ -77,6 +77,8 @@ lint: setup $(LINT_VENV)/.ready ## Run ruff, mypy, import-linter, terraform fmt 
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 	@terraform fmt -check -recursive terraform
 	@cd ansible && PATH=$(CURDIR)/$(LINT_VENV)/bin:$$PATH ansible-lint --offline --profile production
+house: setup ## Draw docs/house.svg: the rooms, and which imports which
+	@$(BIN)/python docs/draw_house.py
 format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 

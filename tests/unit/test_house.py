@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("controller", "trainer", "localcloud")
-MOST_FILES, MOST_LINES, MOST_METHODS, LONGEST_FUNCTION = 13, 210, 17, 47
+MOST_FILES, MOST_LINES, MOST_METHODS, LONGEST_FUNCTION = 16, 200, 17, 47
 FOLDERS = sorted({path.parent for package in PACKAGES for path in (ROOT / package).rglob("*.py")})
 SOURCES = [path for folder in FOLDERS for path in sorted(folder.glob("*.py"))]
 ROOMS = [folder for folder in FOLDERS if folder.parent.name in PACKAGES]
