@@ -13,6 +13,7 @@ from controller.domain import SECONDS_PER_HOUR, Decision, Flavor, Fleet, History
 from controller.simulate.moves import Moves
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
+from controller.simulate.view import observation_of, prices_of, progress_of
 from controller.simulate.world import Moment, World, market
 
 MAX_INTERVAL_SHARE, MIN_INTERVAL_SHARE = 0.15, 0.02
@@ -95,7 +96,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
     while not world.is_finished and world.now < MAX_DAYS * 24 * SECONDS_PER_HOUR:
         world.has_changed = False
         world.run_until(world.now + interval_s)
-        observation = world.observation()
+        observation = observation_of(world)
         observations.append(observation)
         if world.has_changed or moves.is_under_way or world.now < moves.changed_at + 2 * settings.cooldown_s:
             interval_s = scenario.interval_s
@@ -105,7 +106,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         if moves.is_under_way:
             continue
         history = History(tuple(moves.history), world.spent_usd, dict(moves.unavailable))
-        given = DecisionInput(tuple(observations), world.prices(), limits, world.progress(), history, settings)
+        given = DecisionInput(tuple(observations), prices_of(world), limits, progress_of(world), history, settings)
         decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)
         if decision.verdict is Verdict.MOVE:

@@ -9,14 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controller.domain import (
-    SECONDS_PER_HOUR,
-    Fleet,
-    Market,
-    Observation,
-    Price,
-    Progress,
-)
+from controller.domain import SECONDS_PER_HOUR, Fleet, Market
 from controller.simulate.nodes import Node, Nodes
 from controller.simulate.scenario import Scenario
 
@@ -169,26 +162,6 @@ class World:
     def boot_s(self) -> float:
         """Draws how long a node takes to boot."""
         return self.scenario.boot_s * math.exp(self.rng.gauss(0.0, self.scenario.boot_sigma))
-
-    # What the controller sees
-
-    def observation(self) -> Observation:
-        """Returns the facts of the moment."""
-        return Observation(self.now, self.nodes.fleet(), self.nodes.facts(self.now, self.step, self.steady_since_step))
-
-    def progress(self) -> Progress:
-        """Returns how far the training is."""
-        steps = int(self.step)
-        return Progress(steps, self.scenario.total_steps, int(steps * self.scenario.tokens_per_step), 0.0, self.now)
-
-    def prices(self) -> dict[str, Price]:
-        """Returns the prices of the moment."""
-        return {
-            flavor.name: Price(
-                flavor.name, self.usd_per_hour[flavor.name], interruptions_per_hour=flavor.interruptions_per_hour
-            )
-            for flavor in self.scenario.flavors
-        }
 
 
 def market(is_spot: bool) -> Market:

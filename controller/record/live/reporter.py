@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol, TextIO
 
-from controller.domain import Decision, Fleet, Move, Observation, Progress, Verdict
+from controller.domain import Decision, Move, Observation, Progress
+from controller.record.live.decision_news import DecisionNews
 from controller.record.live.observation_line import ObservationNews, describe
-from controller.words.reasons import reason_in_words
 from controller.words.times import clock
 from controller.words.verdicts import decision_in_words
 
@@ -62,7 +62,7 @@ class PlainReporter:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
         self._news = ObservationNews()
-        self._decided: tuple[Verdict, Fleet, str] | None = None
+        self._decisions = DecisionNews()
 
     def note(self, at: float, message: str) -> None:
         """Prints a note."""
@@ -75,12 +75,8 @@ class PlainReporter:
 
     def decided(self, decision: Decision) -> None:
         """Prints a decision, unless it is the last one again."""
-        # The saving of a move shrinks with the work that remains, while the move waits for people.
-        reason = "" if decision.verdict is Verdict.MOVE else reason_in_words(decision.reason)
-        decided = (decision.verdict, decision.target, reason)
-        if decided != self._decided:
+        if self._decisions.is_new(decision):
             self._line(decision.at, decision_in_words(decision))
-        self._decided = decided
 
     def moved(self, at: float, move: Move, note: str) -> None:
         """Prints a step of a move."""

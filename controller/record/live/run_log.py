@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from controller.domain import Decision, Move, Observation, Progress
 from controller.record.journal.reasons import described_reason
+from controller.record.live.decision_news import DecisionNews
 from controller.record.live.observation_line import ObservationNews, describe
 from controller.words.times import clock
 from controller.words.verdicts import decision_in_words
@@ -27,12 +28,12 @@ class LogFormat(str, Enum):
 class LogReporter:
     """A reporter that writes a line for each thing as it happens.
 
-    JSON has every observation. The text has those that say something new.
+    JSON has every observation and decision. The text has those that say something new.
     """
 
     def __init__(self, run: str, log_format: LogFormat = LogFormat.TEXT, stream: TextIO | None = None) -> None:
         self._run, self._format, self._stream = run, log_format, stream
-        self._news = ObservationNews()
+        self._news, self._decisions = ObservationNews(), DecisionNews()
         self._move: int | None = None
 
     def note(self, at: float, message: str) -> None:
@@ -54,6 +55,9 @@ class LogReporter:
 
     def decided(self, decision: Decision) -> None:
         """Writes a decision, with its reason as words, code and facts."""
+        is_new = self._decisions.is_new(decision)
+        if not is_new and self._format is LogFormat.TEXT:
+            return
         fields = {
             "verdict": decision.verdict.value,
             "policy": decision.policy,

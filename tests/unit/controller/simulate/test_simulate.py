@@ -19,6 +19,7 @@ from controller.simulate.plot import plot
 from controller.simulate.random_scenarios import random_scenario, vcpus_of
 from controller.simulate.run import flip_flops, simulate
 from controller.simulate.scenario import PriceChange, Scenario, ScenarioError, SimulatedFlavor, load_scenario
+from controller.simulate.view import observation_of
 from controller.simulate.world import World
 
 SLOW = SimulatedFlavor("a.large", 0.10, 1000.0, vcpus=2)
@@ -74,7 +75,7 @@ def test_a_move_pauses_twice_pays_for_both_fleets_and_ends_homogeneous():
     world.run_until(2000.0)
     assert not moves.is_under_way
     assert moves.history[-1].phase is MovePhase.DONE
-    assert world.observation().fleet == Fleet({"b.large": 4})
+    assert observation_of(world).fleet == Fleet({"b.large": 4})
     assert world.spent_usd > 2000.0 / 3600 * 4 * 0.12
 
 
@@ -85,7 +86,7 @@ def test_a_grow_that_fails_is_rolled_back_and_the_flavor_counts_as_unavailable(b
     moves.begin(Fleet({"b.large": 4}), Said(""), False, ())
     world.run_until(2000.0)
     assert moves.history[-1].phase is MovePhase.ROLLED_BACK
-    assert world.observation().fleet == Fleet({"a.large": 4})
+    assert observation_of(world).fleet == Fleet({"a.large": 4})
     assert moves.unavailable["b.large"] > world.now
 
 

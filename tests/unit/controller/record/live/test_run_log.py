@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from controller.domain import Decision, Fleet, Move, MovePhase, Observation, Verdict
 from controller.domain.reasons import Said
+from controller.domain.reasons.deciding import EndsSoon, NoStepsLeft
 from controller.record.live.reporter import Reporters
 from controller.record.live.run_log import LogFormat, LogReporter
 
 NOW = 1_800_000_000.0
 NOW_FLEET, THEN = Fleet({"t2.medium": 3}), Fleet({"c5.large": 3})
 MOVE = Move(7, NOW, NOW_FLEET, THEN, Said("cheaper"), MovePhase.GROWING)
+STAY = Decision(NOW, "cheapest-fleet", Verdict.STAY, NOW_FLEET, NOW_FLEET, NoStepsLeft())
 DECISION = Decision(NOW, "cheapest-fleet", Verdict.MOVE, NOW_FLEET, THEN, Said("34 % cheaper"), saving_usd=0.01)
 
 
@@ -60,3 +65,13 @@ def test_several_reporters_are_all_told() -> None:
     both.note(NOW, "done")
     assert streams[0].getvalue() == streams[1].getvalue()
     assert len(streams[0].getvalue().splitlines()) == 4
+
+
+@pytest.mark.parametrize(("log_format", "lines"), [(LogFormat.TEXT, 2), (LogFormat.JSON, 4)])
+def test_people_read_a_decision_once_however_its_numbers_change(log_format: LogFormat, lines: int) -> None:
+    stream = io.StringIO()
+    log = LogReporter("r", log_format, stream)
+    for remaining_s in (25.0, 20.0, 15.0):
+        log.decided(replace(STAY, reason=EndsSoon(remaining_s, 30.0)))
+    log.decided(replace(STAY, reason=NoStepsLeft()))
+    assert len(stream.getvalue().splitlines()) == lines
