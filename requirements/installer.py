@@ -10,6 +10,7 @@ to uv as environment variables; a variable of uv that is set already stays as it
 from __future__ import annotations
 
 import ast
+import math
 import os
 import subprocess
 import sys
@@ -74,6 +75,10 @@ def uv_environment(settings: Mapping[str, str]) -> dict[str, str]:
         for variable in VARIABLES_OF_SETTINGS.get(option, ())
         if value.strip()
     }
+    if "UV_HTTP_TIMEOUT" in environment:
+        environment["UV_HTTP_TIMEOUT"] = str(math.ceil(float(environment["UV_HTTP_TIMEOUT"])))  # pip takes 2.5, uv not
+    if "UV_INSECURE_HOST" in environment:
+        environment["UV_INSECURE_HOST"] = " ".join(environment["UV_INSECURE_HOST"].split())
     if "UV_FIND_LINKS" in environment:
         environment["UV_FIND_LINKS"] = ",".join(environment["UV_FIND_LINKS"].split())
     if "UV_INDEX" in environment:

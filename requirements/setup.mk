@@ -53,5 +53,5 @@ check-tools:
 	need cmake "cmake (Debian, Ubuntu: apt install cmake)"; \
 	need ssh "an SSH client (Debian, Ubuntu: apt install openssh-client)"; \
 	need ssh-keygen "an SSH client (Debian, Ubuntu: apt install openssh-client)"; \
-	need terraform "Terraform 1.11 or later (https://developer.hashicorp.com/terraform/install)"; \
+	need terraform "Terraform 1.10 or later (https://developer.hashicorp.com/terraform/install)"; \
 	exit $$missing

@@ -29,6 +29,9 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+# The content of an archive is too large for a log.
+ARCHIVE = {"folder": {"type": "str", "required": True}, "content": {"type": "str", "required": True, "no_log": True}}
+
 
 class Placing:
     """Makes what is missing or differs. `changed` lists the paths of what did."""
@@ -108,8 +111,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **{name: {"type": "list", "elements": "dict", "default": []} for name in ("folders", "files", "lines")},
-            # an archive is too large for a log
-            "archives": {"type": "list", "elements": "dict", "default": [], "no_log": True},
+            "archives": {"type": "list", "elements": "dict", "default": [], "options": ARCHIVE},
         },
         supports_check_mode=True,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -21,8 +22,8 @@ class Message(Generic[T]):
     adapter: TypeAdapter[T]
 
     def to_line(self, value: T) -> str:
-        """Returns a value as a line, with its line end."""
-        return self.adapter.dump_json(value).decode() + "\n"
+        """Returns a value as a line of ASCII, with its line end: the two processes may have any locale."""
+        return json.dumps(self.adapter.dump_python(value, mode="json")) + "\n"
 
     def from_line(self, line: str | bytes) -> T:
         """Returns the value in a line.

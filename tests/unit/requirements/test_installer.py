@@ -55,6 +55,11 @@ def test_further_indexes_are_equal_to_the_first_as_they_are_for_pip(installer: M
     }
 
 
+def test_hosts_on_several_lines_and_a_fraction_of_a_second_are_written_as_uv_reads_them(installer: ModuleType) -> None:
+    settings = {"trusted-host": "\na.example\nb.example", "timeout": "2.5"}
+    assert installer.uv_environment(settings) == {"UV_INSECURE_HOST": "a.example b.example", "UV_HTTP_TIMEOUT": "3"}
+
+
 def test_pip_is_used_where_uv_is_not_wanted(installer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[list[str]] = []
 

@@ -31,6 +31,7 @@ SPEC = HostSpec(
 def test_a_specification_survives_its_way_to_the_hosts() -> None:
     line = WANTED_HOSTS.to_line([SPEC])
     assert line.count("\n") == 1 and line.endswith("\n")
+    assert line.isascii(), "a pipe's encoding depends on the locale"
     assert WANTED_HOSTS.from_line(line) == [SPEC]
 
 
