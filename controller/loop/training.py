@@ -96,6 +96,7 @@ class Training:
             decision.current,
             target,
             decision.reason if is_own else MergedByPeople(),
+            drain=decision.bad_nodes,
             is_probe=is_own and decision.is_probe,
         )
 
