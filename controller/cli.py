@@ -56,7 +56,7 @@ COMMANDS: tuple[Command | StandaloneCommand, ...] = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code. Prints errors that a person can mend without a traceback."""
+    """Runs one command and returns its exit code. Prints errors that a person can correct without a traceback."""
     options = parser().parse_args(arguments)
     if "standalone" in options:
         code: int = options.standalone(options)

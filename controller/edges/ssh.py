@@ -145,5 +145,5 @@ def _keygen(arguments: list[str]) -> str:
         raise CentavoError("The command ssh-keygen was not found.", "Install OpenSSH's client.") from error
     except subprocess.CalledProcessError as error:
         raise CentavoError(
-            f"ssh-keygen failed: {error.stderr.strip()}", "Mend or remove the file that ssh.identity_file names."
+            f"ssh-keygen failed: {error.stderr.strip()}", "Correct or remove the file that ssh.identity_file names."
         ) from error

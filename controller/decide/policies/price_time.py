@@ -1,6 +1,6 @@
 """The policy `price-time`: one node a move, from the most expensive flavor to the cheapest, until all are alike.
 
-It is the rule of the experiment that Centavo began with, mended: the measure is price x *compute* time per token, as
+It is the rule of the experiment that Centavo began with, corrected: the measure is price x *compute* time per token, as
 the median over nodes and windows. The experiment took one raw sample of the whole iteration, in which every rank is as
 slow as the slowest.
 """
