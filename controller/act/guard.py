@@ -82,6 +82,8 @@ def _capacity_violations(address: str, after: Mapping[str, Any], allowance: Allo
     if flavor is None:
         return [ForeignGroup(address)]
     decided, most = allowance.fleet.count(flavor), allowance.max_nodes.get(flavor, 0)
+    if not isinstance(planned, int):
+        return [OtherCapacity(address, None, decided)]
     if planned != decided:
         return [OtherCapacity(address, planned, decided)]
     return [AboveMaximum(address, planned, most)] if planned > most else []

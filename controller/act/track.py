@@ -13,11 +13,11 @@ from controller.words.reasons import reason_in_words
 
 @dataclass(frozen=True)
 class Track:
-    """Keeps a move as it goes on, and tells people of it.
+    """Keeps a move as it goes on, and reports it to people.
 
     Attributes:
         save: Writes the move's row in the journal.
-        tell: Tells people of a step.
+        tell: Reports a step to people.
     """
 
     clock: Clock
@@ -30,19 +30,19 @@ class Track:
         return move
 
     def enter(self, move: Move, phase: MovePhase, note: str) -> Move:
-        """Returns the move in its next phase, saved and told of."""
+        """Returns the move in its next phase, saved and reported."""
         move = self.keep(replace(move, phase=phase))
         self.tell(move, note)
         return move
 
     def turn_back(self, move: Move, reason: Reason) -> Move:
-        """Returns the move as one that is being rolled back, saved and told of."""
+        """Returns the move as one that is being rolled back, saved and reported."""
         move = self.keep(replace(move, outcome_reason=reason))
         self.tell(move, f"rolling back: {reason_in_words(reason)}")
         return move
 
     def end(self, move: Move, phase: MovePhase, reason: Reason | None) -> Move:
-        """Returns the move as it ended, saved and told of."""
+        """Returns the move as it ended, saved and reported."""
         move = self.keep(replace(move, phase=phase, outcome_reason=reason, ended_at=self.clock.now()))
         self.tell(move, reason_in_words(reason) if reason else f"the fleet is {move.target}")
         return move

@@ -124,7 +124,7 @@ class ControllerSettings(_Section):
 
 
 class NodeSettings(_Section):
-    """What Ansible is told of the nodes."""
+    """What Ansible needs to know of the nodes."""
 
     network_interface: str | None = None
     """Where the ranks listen. By default this is the interface of each node's default route."""

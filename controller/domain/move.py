@@ -38,7 +38,7 @@ class Move:
     grown: tuple[str, ...] = ()
     """The instances that the move added, known once they run."""
     drain: tuple[str, ...] = ()
-    """The instances that are to leave, chosen when the move begins to shrink."""
+    """The instances that leave, chosen when the move begins to shrink. Before: the bad nodes, which leave first."""
     outcome_reason: Reason | None = None
     """Why the move ended as it did. On a move that has not ended: why it is being rolled back."""
     ended_at: float | None = None

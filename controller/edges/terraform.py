@@ -107,7 +107,7 @@ class Terraform:
             "plan", out=str(file), detailed_exitcode=IsFlagged, input=False, lock_timeout=LOCK_TIMEOUT, **options
         )
         if code not in (NO_CHANGE, CHANGES):
-            raise self._error("plan", out, err, "Nothing was changed. Correct what it names, and try again.")
+            raise self._error("plan", out, err, "Nothing was changed. Correct what Terraform names, and try again.")
         return Plan(file, code == CHANGES, self.show(file) if read and code == CHANGES else {})
 
     def show(self, file: Path) -> Mapping[str, Any]:

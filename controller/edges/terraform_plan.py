@@ -220,7 +220,7 @@ def parse_plan(document: Any) -> Plan:
             "Plan with a Terraform version that versions.tf allows.",
         )
     if document.get("errored"):
-        raise PlanError("Terraform could not finish this plan.", "Correct what it complains of, and plan again.")
+        raise PlanError("Terraform could not finish this plan.", "Correct what Terraform names, and plan again.")
     changes = parse_changes(document)
     for change in changes:
         if change.action is Action.UNKNOWN:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from controller.config.environment import Environment
 from controller.config.load import read_yaml
+from controller.domain.errors import ConfigError
 from controller.loop.job import Job
 from controller.record import known_speeds as speeds
 from controller.record.journal import Journal
@@ -18,7 +21,7 @@ def recall_speeds(job: Job) -> None:
     name = speeds.circumstances(
         read_yaml(environment.path(training.config)),
         job.cluster.instances.head().image_id or "",
-        [environment.path(file).read_bytes() for file in training.speeds_depend_on],
+        [_content(environment.path(file)) for file in training.speeds_depend_on],
     )
     try:
         known = speeds.recall(environment.speeds_file, name, job.clock.now())
@@ -28,6 +31,17 @@ def recall_speeds(job: Job) -> None:
     if known:
         told = ", ".join(f"{flavor} {tokens_per_s:,.0f}" for flavor, tokens_per_s in sorted(known.items()))
         job.note(f"known from earlier runs, tokens/s: {told}")
+
+
+def _content(file: Path) -> bytes:
+    """Returns the content of a file that speeds depend on. Raises ConfigError when it can't be read."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"{file} can't be read: {error.strerror}.",
+            "Make it readable, or remove it from training.speeds_depend_on.",
+        ) from error
 
 
 def keep_speeds(environment: Environment, journal: Journal) -> None:

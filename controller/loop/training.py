@@ -8,7 +8,7 @@ from controller.domain.reasons.moving import MergedByPeople
 from controller.loop.approval import Approval
 from controller.loop.deciding import Decider, decide_on
 from controller.loop.job import PASSING_TROUBLES, Job
-from controller.loop.mending import mend
+from controller.loop.membership import update_members
 from controller.loop.moving import check_capacity_file, run_move
 from controller.loop.speeds import keep_speeds, recall_speeds
 from controller.loop.waits import Waits
@@ -47,16 +47,16 @@ class Training:
         )
 
     def _pass(self) -> None:
-        """Makes one pass: observes, and then goes on with a move, mends the membership, or decides."""
+        """Makes one pass: observes, and then goes on with a move, updates the members, or decides."""
         job = self._job
-        recall_speeds(job)
         observation = job.cluster.observe()
         if job.cluster.training_has_ended():
             return
+        recall_speeds(job)
         under_way = job.journal.move_under_way()
         if under_way is not None:
             run_move(job, self._waits, under_way)
-        elif not mend(job):
+        elif not update_members(job):
             self._decide_and_move(observation)
 
     def _decide_and_move(self, observation: Observation) -> None:
@@ -96,6 +96,7 @@ class Training:
             decision.current,
             target,
             decision.reason if is_own else MergedByPeople(),
+            drain=decision.bad_nodes,
             is_probe=is_own and decision.is_probe,
         )
 

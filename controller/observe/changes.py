@@ -22,7 +22,7 @@ def membership_changes(observations: Iterable[Observation], since: float) -> tup
 
 
 def distinct_changes(seen: Iterable[MembershipChange]) -> tuple[MembershipChange, ...]:
-    """Returns each change once, oldest first, with the longest pause that any rank tells of."""
+    """Returns each change once, oldest first, with the longest pause that any rank reports."""
     distinct: list[MembershipChange] = []
     for change in sorted(seen, key=lambda change: change.at):
         same = next((i for i, other in enumerate(distinct) if _are_same(change, other)), None)

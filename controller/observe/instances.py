@@ -24,7 +24,7 @@ class Instances:
         self._aws, self._made = aws, made
         self._head: Instance | None = None
         self.last_workers: tuple[Instance, ...] = ()
-        """The workers as EC2 last told of them."""
+        """The workers that EC2 listed last."""
 
     def workers(self) -> tuple[Instance, ...]:
         """Returns the workers that are pending or running. Raises AwsError."""

@@ -1,4 +1,4 @@
-"""How the cluster's nodes are reached, and what Ansible is told of them."""
+"""How the cluster's nodes are reached, and what Ansible needs to know of them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
-from training import PROMISES, LargeCase  # noqa: E402
+from training import CONSTRAINTS, LargeCase  # noqa: E402
 
 from controller.decide import Objective  # noqa: E402
 
@@ -46,15 +46,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "decide.json")
     args = parser.parse_args()
-    table = Table("objective", "promise", "flavors measured", "median, s", "longest, s", title="One decision")
+    table = Table("objective", "constraint", "flavors measured", "median, s", "longest, s", title="One decision")
     results = []
     for objective in Objective:
-        for promise in PROMISES:
+        for constraint in CONSTRAINTS:
             for measured in MEASURED:
-                times = seconds(LargeCase(objective, promise, measured), args.rounds)
+                times = seconds(LargeCase(objective, constraint, measured), args.rounds)
                 median, longest = statistics.median(times), max(times)
-                table.add_row(objective.value, promise, str(measured), f"{median:.3f}", f"{longest:.3f}")
-                case = {"objective": objective.value, "promise": promise, "measured": measured}
+                table.add_row(objective.value, constraint, str(measured), f"{median:.3f}", f"{longest:.3f}")
+                case = {"objective": objective.value, "constraint": constraint, "measured": measured}
                 results.append({**case, "median_s": round(median, 4), "longest_s": round(longest, 4)})
     Console(width=100).print(table)
     longest = max(one["longest_s"] for one in results)

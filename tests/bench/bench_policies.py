@@ -74,19 +74,21 @@ def write(args: argparse.Namespace, result: dict[str, object]) -> None:
 def beaten(rows: dict[str, list[Row]], policy: str) -> dict[str, object]:
     """By how much cheapest-fleet beats another policy, and the scenarios in which it does not.
 
-    `median` and `p95` are the other's cost over the oracle's, over ours. `dearer` are the scenarios in which
-    cheapest-fleet costs, or takes, over 2% more than the other; in `dearer_with_promises_kept` the other has kept
-    deadline and budget as well.
+    `median` and `p95` are the other's cost over the oracle's, over ours. `more_expensive_share` is the share of the
+    scenarios in which cheapest-fleet costs, or takes, over 2% more than the other. In those of
+    `more_expensive_with_constraints_kept_share`, the other has kept deadline and budget as well.
     """
     pairs = list(zip(rows["cheapest-fleet"], rows[policy], strict=True))
     ours, theirs = ([pair[side].over_oracle for pair in pairs if is_about_cost(pair[0])] for side in (0, 1))
-    dearer = [(mine, other) for mine, other in pairs if mine.over_oracle > 1.02 * other.over_oracle]
-    kept = [mine for mine, other in dearer if False not in (other.outcome.deadline_met, other.outcome.budget_met)]
+    more_expensive = [(mine, other) for mine, other in pairs if mine.over_oracle > 1.02 * other.over_oracle]
+    kept = [
+        mine for mine, other in more_expensive if False not in (other.outcome.deadline_met, other.outcome.budget_met)
+    ]
     return {
         "median": round(float(np.median(theirs) / np.median(ours)), 4),
         "p95": round(float(np.quantile(theirs, 0.95) / np.quantile(ours, 0.95)), 4),
-        "dearer_share": round(len(dearer) / len(pairs), 4),
-        "dearer_with_promises_kept_share": round(len(kept) / len(pairs), 4),
+        "more_expensive_share": round(len(more_expensive) / len(pairs), 4),
+        "more_expensive_with_constraints_kept_share": round(len(kept) / len(pairs), 4),
         "examples": [mine.outcome.scenario for mine in kept[:10]],
     }
 

@@ -33,7 +33,7 @@ SEED_SPEEDS = {
     "c5.xlarge": 2500.0,
     "c5.2xlarge": 3000.0,
 }
-PROMISES = ("none", "deadline", "budget", "both")
+CONSTRAINTS = ("none", "deadline", "budget", "both")
 LARGE_FLAVORS, LARGE_NODES = 50, 1000
 
 
@@ -143,19 +143,19 @@ class Training:
 
 @dataclass(frozen=True)
 class LargeCase:
-    """Fifty flavors, of which `measured` run with a thousand nodes in all, under what `promise` names.
+    """Fifty flavors, of which `measured` run with a thousand nodes in all, with a deadline, a budget, or both.
 
-    `promise` is one of `PROMISES`; the deadline and the budget are drawn around what staying takes, so that some can't
-    be kept.
+    `constraint` is one of `CONSTRAINTS`. Deadlines and budgets are drawn around what staying takes, so that some
+    can't be kept.
     """
 
     objective: Objective
-    promise: str
+    constraint: str
     measured: int
 
     def prepare(self) -> tuple[Training, Limits, DecideSettings]:
         """The same training, limits and settings each time."""
-        rng = random.Random(f"{self.objective} {self.promise} {self.measured}")
+        rng = random.Random(f"{self.objective} {self.constraint} {self.measured}")
         training = self._training(rng)
         flavors = {name: Flavor(name, vcpus=max(2, int(20 * usd))) for name, usd in training.prices.items()}
         settings = DecideSettings(objective=self.objective, flavors=flavors)
@@ -163,9 +163,9 @@ class LargeCase:
         limits = Limits(1, LARGE_NODES, max_nodes_per_flavor=quotas)
         stay = training.decide(limits, settings).fleets[0]
         share = rng.uniform(0.7, 1.5)
-        if self.promise in ("deadline", "both"):
+        if self.constraint in ("deadline", "both"):
             limits = replace(limits, deadline_at=training.now + share * stay.remaining_s)
-        if self.promise in ("budget", "both"):
+        if self.constraint in ("budget", "both"):
             limits = replace(limits, budget_usd=share * stay.remaining_usd)
         return training, limits, settings
 

@@ -16,8 +16,8 @@ from controller.domain import Price
 
 ON_DEMAND_SOURCE, SPOT_SOURCE, OVERRIDE_SOURCE = "AWS pricing API", "AWS spot price history", "override"
 DEFAULT_INTERRUPTIONS_PER_HOUR = 0.01
-"""Expected of a spot node of which nothing is known. AWS's Spot Instance Advisor tells of less than 5% a month for most
-instance types, and of more than 20% for the worst."""
+"""Expected of a spot node of which nothing is known. AWS's Spot Instance Advisor lists less than 5% a month for most
+instance types, and more than 20% for the worst."""
 
 
 def parse_on_demand(price_list: Iterable[str], fetched_at: float) -> dict[str, Price]:

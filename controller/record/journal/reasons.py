@@ -39,14 +39,23 @@ def reason_from_text(text: str) -> Reason:
 
 
 def reason_from_plain(raw: Any) -> Reason:
-    """Returns the reason that `plain_reason` has written. Text, and codes of other versions, come back as `Said`."""
+    """Returns the reason that `plain_reason` has written. Text, and reasons of other versions, come back as `Said`."""
     if not isinstance(raw, Mapping):
         return Said(str(raw))
     kind = REASONS.get(raw.get("code", ""))
     if kind is None:
-        return Said(f"{raw.get('code')}: {', '.join(f'{k} {v}' for k, v in raw.items() if k != 'code')}")
+        return _foreign(raw)
     hints = get_type_hints(kind)
-    return kind(**{f.name: _value(hints[f.name], raw[f.name]) for f in fields(kind) if f.name in raw})
+    try:
+        return kind(**{f.name: _value(hints[f.name], raw[f.name]) for f in fields(kind) if f.name in raw})
+    except TypeError:
+        return _foreign(raw)
+
+
+def _foreign(raw: Mapping[str, Any]) -> Said:
+    """Returns in words a reason of another version: its code is not known here, or a fact is missing."""
+    facts = ", ".join(f"{name} {fact}" for name, fact in raw.items() if name != "code")
+    return Said(f"{raw.get('code')}: {facts}" if facts else str(raw.get("code")))
 
 
 def _plain(value: Any) -> Any:

@@ -56,7 +56,7 @@ class Summary:
     """Target tokens of a step over all ranks; None unless all say theirs."""
     flavors: dict[str, NodeTimes] = field(default_factory=dict)
     changes: tuple[tuple[float, int, int, float, int], ...] = ()
-    """The last joins or leaves that ranks tell of: (at, from size, to size, pause in s, steps lost)."""
+    """The last joins or leaves that ranks report: (at, from size, to size, pause in s, steps lost)."""
 
     @property
     def tokens_per_s(self) -> float | None:

@@ -15,7 +15,7 @@ class DecisionNews:
         self._told: tuple[Verdict, Fleet, str] | None = None
 
     def is_new(self, decision: Decision) -> bool:
-        """Returns whether to tell of a decision, which then counts as told."""
+        """Returns whether to report a decision, which then counts as reported."""
         now = (decision.verdict, decision.target, decision.reason.code)
         is_new, self._told = now != self._told, now
         return is_new

@@ -6,9 +6,9 @@ from controller.domain import Fleet, Observation, Progress, TrainingState
 from controller.words.numbers import UNKNOWN, usd
 
 PROGRESS_EVERY_S = 30.0
-"""While nothing but the progress changes, people are told of it this often."""
+"""While nothing but the progress changes, it is reported this often."""
 PROGRESS_SHARES = 10
-"""People are told of each of so many equal parts of the training as well."""
+"""Each of so many equal parts of the training is reported as well."""
 
 
 class ObservationNews:
@@ -19,7 +19,7 @@ class ObservationNews:
         self._told_at, self._told_step = 0.0, 0
 
     def is_new(self, observation: Observation, progress: Progress | None) -> bool:
-        """Returns whether to tell of an observation, which then counts as told."""
+        """Returns whether to report an observation, which then counts as reported."""
         step = progress.step if progress else 0
         now = (observation.fleet, len(observation.unknown), _ranks_training(observation), _part(progress))
         is_due = step != self._told_step and observation.at - self._told_at >= PROGRESS_EVERY_S

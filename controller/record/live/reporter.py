@@ -1,4 +1,4 @@
-"""What is told of a run while it goes on. The loop speaks to a `Reporter`: lines, the live view or the metrics."""
+"""The reports of a run while it goes on. The loop speaks to a `Reporter`: lines, the live view or the metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from controller.words.verdicts import decision_in_words
 
 
 class Reporter(Protocol):
-    """Something that is told of each thing as it happens. Times are seconds since the epoch."""
+    """Something that gets each thing as it happens. Times are seconds since the epoch."""
 
     def note(self, at: float, message: str) -> None:
         """Takes something that a person wants to know: a stage of the run, a trouble, a hint."""

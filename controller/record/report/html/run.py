@@ -19,7 +19,7 @@ TRAIN_LOG = Path("results") / "train.log"
 
 @dataclass(frozen=True)
 class LossPoint:
-    """One line of the trainer's log, or what an observation told of it."""
+    """One line of the trainer's log, or the loss in an observation."""
 
     at: float
     step: int

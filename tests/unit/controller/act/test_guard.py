@@ -20,6 +20,8 @@ from controller.domain.reasons.plans import (
     TouchesGroup,
     TouchesResource,
 )
+from controller.record.journal.codec import to_json
+from controller.record.journal.reasons import reason_from_text
 from controller.words.reasons import reason_in_words
 
 ALLOWANCE = Allowance(
@@ -100,6 +102,16 @@ def test_anything_else_is_refused_with_what_it_would_do(change: dict[str, Any], 
         check({"resource_changes": [change]}, ALLOWANCE)
     assert error.value.reason == PlanRefused((finding,))
     assert reason_in_words(finding) in error.value.what
+
+
+@pytest.mark.parametrize("is_unknown", [True, False])
+def test_a_capacity_that_the_plan_does_not_know_is_refused_for_a_reason_that_can_be_kept(is_unknown: bool) -> None:
+    change = group(desired_capacity=None)
+    if is_unknown:
+        change["change"]["after_unknown"] = {"desired_capacity": True}
+    found = violations({"resource_changes": [change]}, ALLOWANCE)
+    assert found == [OtherCapacity("g", None, 3)]
+    assert reason_from_text(to_json(PlanRefused(tuple(found)))) == PlanRefused(tuple(found))
 
 
 def test_a_group_of_another_cluster_is_refused() -> None:

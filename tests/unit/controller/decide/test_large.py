@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from training import LARGE_NODES, PROMISES, LargeCase
+from training import CONSTRAINTS, LARGE_NODES, LargeCase
 
 from controller.decide import Objective
 from controller.decide.exploration.probes import MAX_PROBES_PER_MOVE
@@ -15,12 +15,15 @@ from controller.domain.reasons.deciding import MeasuresFlavors
 
 
 def cases(*measured: int) -> pytest.MarkDecorator:
-    """Parametrizes over both objectives and all promises, with so many flavors measured."""
+    """Parametrizes over both objectives and all constraints, with so many flavors measured."""
     found = [
-        LargeCase(objective, promise, number) for objective in Objective for promise in PROMISES for number in measured
+        LargeCase(objective, constraint, number)
+        for objective in Objective
+        for constraint in CONSTRAINTS
+        for number in measured
     ]
     return pytest.mark.parametrize(
-        "case", found, ids=lambda case: f"{case.objective.value}-{case.promise}-{case.measured}"
+        "case", found, ids=lambda case: f"{case.objective.value}-{case.constraint}-{case.measured}"
     )
 
 

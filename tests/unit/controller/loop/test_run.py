@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from controller.decide import DecisionInput
-from controller.domain import Decision, Fleet, Price, Verdict
+from controller.domain import Decision, Fleet, MovePhase, Price, Verdict
 from controller.domain.errors import (
     AnsibleError,
     AwsError,
@@ -332,6 +332,21 @@ def test_a_flavor_that_can_not_be_had_again_and_again_is_left_alone_longer_and_l
     assert len(waits) >= 3
     for failures, waited_s in enumerate(waits):
         assert 0.8 * first_s * 2**failures <= waited_s <= first_s * 2**failures + 10
+
+
+def test_the_bad_node_of_a_decision_leaves_and_not_the_highest_rank(world: World, controller: Start) -> None:
+    def decide(given: DecisionInput) -> Decision:
+        now, bad = given.observations[-1], "i-0001"
+        if given.history.moves or len(now.facts) < now.fleet.size:
+            return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, Said("nothing to do"))
+        target = Fleet({"c5.large": 2})
+        return Decision(now.at, "test", Verdict.MOVE, now.fleet, target, Said("slow"), bad_nodes=(bad,))
+
+    one = controller(decider=decide, settings={**SETTINGS, "fleet": {"initial": {"c5.large": 3}}})
+    one.optimizer.run()
+    [move] = one.journal.moves()
+    assert (move.phase, move.drain) == (MovePhase.DONE, ("i-0001",))
+    assert one.journal.members() == {"i-0002", "i-0003"}
 
 
 def test_a_probe_is_remembered_as_one(world: World, controller: Start) -> None:

@@ -123,7 +123,7 @@ def test_a_second_run_on_another_image_knows_nothing(controller: Callable[..., A
     assert not any("known from earlier runs" in message for message in said)
 
 
-def test_a_torn_file_is_said_and_mended(controller: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_torn_file_is_said_and_written_anew(controller: Callable[..., Any], tmp_path: Path) -> None:
     one: Controller = controller()
     file = one.environment.speeds_file
     file.parent.mkdir(parents=True)
@@ -137,6 +137,25 @@ def test_the_content_of_further_files_is_part_of_the_circumstances() -> None:
     names = {circumstances(TRAINING, "ami-1", files) for files in ((), (b"fast",), (b"slow",), (b"fast", b"slow"))}
     assert len(names) == 4
     assert circumstances(TRAINING, "ami-1", [b"fast"]) == circumstances(TRAINING, "ami-1", [b"fast"])
+
+
+@pytest.mark.parametrize("missing", ["training.yml", "localcloud.yml"])
+def test_a_run_without_a_file_that_speeds_depend_on_ends_with_its_training(
+    world: World, tmp_path: Path, missing: str
+) -> None:
+    settings = {**SETTINGS, "training": {"config": "training.yml", "speeds_depend_on": ["localcloud.yml"]}}
+    (tmp_path / "localcloud.yml").write_text("flavors: {}\n")
+    one = Controller(world, tmp_path, settings=settings)
+    configure = one.ansible._configure
+
+    def losing(hosts: list[str]) -> None:
+        configure(hosts)
+        (tmp_path / missing).unlink()
+
+    one.ansible._configure = losing  # type: ignore[method-assign]
+    assert one.optimizer.run()["status"] == "finished"
+    said = [event["message"] for event in one.journal.events()]
+    assert any("this pass was given up" in message and missing in message for message in said)
 
 
 @pytest.mark.parametrize(("speeds", "is_known"), [("c5.large: 0.13\n", True), ("c5.large: 0.20\n", False)])

@@ -109,8 +109,8 @@ def test_cheapest_fleet_probes_the_other_flavor_and_then_moves_there():
 
 
 def test_a_flavor_that_cannot_win_is_never_started():
-    dear = replace(FAST, usd_per_hour=5.0)
-    outcome = simulate(scenario(flavors=(SLOW, dear)), "cheapest-fleet")
+    expensive = replace(FAST, usd_per_hour=5.0)
+    outcome = simulate(scenario(flavors=(SLOW, expensive)), "cheapest-fleet")
     assert outcome.moves == 0
     assert outcome.moments[-1].fleet == Fleet({"a.large": 4})
 

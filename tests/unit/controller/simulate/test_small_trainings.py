@@ -95,16 +95,16 @@ def test_probes_cost_at_most_a_twentieth_each_time_and_nothing_flips(outcomes):
     assert sum(outcome.flip_flops for outcome in outcomes.values()) == 0
 
 
-@pytest.mark.parametrize("promise", ["deadline_s", "budget_usd"])
-def test_a_promise_is_kept_where_some_fleet_keeps_it_with_a_tenth_to_spare(promise):
+@pytest.mark.parametrize("constraint", ["deadline_s", "budget_usd"])
+def test_a_constraint_is_kept_where_some_fleet_keeps_it_with_a_tenth_to_spare(constraint):
     for seed in SEEDS[:20]:
         scenario = small_scenario(seed)
         fleets = constant_fleets(scenario)
-        least = min(usd if promise == "budget_usd" else seconds for usd, seconds in fleets.values())
-        here = fleets[scenario.initial][0 if promise == "budget_usd" else 1]
-        promised = max(1.10 * least, min(here, 1.3 * least))
-        outcome = simulate(replace(scenario, **{promise: promised}), "cheapest-fleet")
-        assert outcome.budget_met if promise == "budget_usd" else outcome.deadline_met, scenario.name
+        least = min(usd if constraint == "budget_usd" else seconds for usd, seconds in fleets.values())
+        here = fleets[scenario.initial][0 if constraint == "budget_usd" else 1]
+        given = max(1.10 * least, min(here, 1.3 * least))
+        outcome = simulate(replace(scenario, **{constraint: given}), "cheapest-fleet")
+        assert outcome.budget_met if constraint == "budget_usd" else outcome.deadline_met, scenario.name
 
 
 def test_the_example_with_a_deadline_is_in_time_and_the_cheapest_fleet_alone_would_not_be():

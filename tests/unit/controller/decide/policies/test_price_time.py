@@ -1,4 +1,4 @@
-"""The seed experiment's rule, mended."""
+"""The seed experiment's rule, corrected."""
 
 from __future__ import annotations
 

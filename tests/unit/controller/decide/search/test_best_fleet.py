@@ -64,7 +64,7 @@ def random_instance(rng: random.Random) -> tuple[FleetModel, Bounds]:
     return model, Bounds(caps, least, most)
 
 
-def with_promises(rng: random.Random, model: FleetModel, bounds: Bounds) -> Bounds:
+def with_constraints(rng: random.Random, model: FleetModel, bounds: Bounds) -> Bounds:
     """The bounds with limits on dollars per hour, step time and cost that bind now and then."""
     cheapest, fastest = best_fleet(model, bounds), best_fleet(model, bounds, Objective.TIME)
     assert cheapest is not None and fastest is not None
@@ -93,7 +93,7 @@ def assert_same(found: Found | None, expected: tuple[float, dict[str, int]] | No
 def test_no_fleet_is_better_than_the_one_that_is_found(objective, seed):
     rng = random.Random(seed)
     model, bounds = random_instance(rng)
-    bounds = with_promises(rng, model, bounds)
+    bounds = with_constraints(rng, model, bounds)
     assert_same(best_fleet(model, bounds, objective), brute_force(model, bounds, objective), objective)
 
 
@@ -102,7 +102,7 @@ def test_instances_that_once_went_wrong_stay_right(seed):
     for offset in range(20):
         rng = random.Random(1000 * seed + offset)
         model, bounds = random_instance(rng)
-        bounds = with_promises(rng, model, bounds)
+        bounds = with_constraints(rng, model, bounds)
         for objective in Objective:
             assert_same(best_fleet(model, bounds, objective), brute_force(model, bounds, objective), objective)
 

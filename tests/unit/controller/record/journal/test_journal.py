@@ -34,6 +34,7 @@ from controller.domain.reasons import Said
 from controller.domain.reasons.moving import NoCapacity
 from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal import Journal, Stage
+from controller.record.journal.reasons import reason_from_plain
 from controller.record.journal.runs import latest_run, start_run, unfinished_run
 from controller.record.journal.schema import FILE_NAME
 from controller.record.report.html.packed_decisions import pack
@@ -245,6 +246,12 @@ def made_by_an_older_centavo(journal: Journal) -> Journal:
             (NOW, '{"c5.large":2}', '{"t2.medium":2}'),
         )
     return Journal(journal.directory)
+
+
+@pytest.mark.parametrize("raw", [{"code": "cooling-down"}, {"code": "of-another-version"}])
+def test_a_reason_of_another_version_is_kept_as_words(raw: dict[str, str]) -> None:
+    assert reason_from_plain(raw) == Said(raw["code"])
+    assert reason_from_plain({**raw, "share": 0.5}) == Said(f"{raw['code']}: share 0.5")
 
 
 def test_a_run_that_an_older_centavo_began_is_read_on(journal: Journal) -> None:

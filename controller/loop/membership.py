@@ -1,11 +1,11 @@
-"""Mending the membership: nodes that EC2 replaced are let in, and nodes that are gone are taken out."""
+"""Keeping the hosts file right: nodes that EC2 replaced are let in, and nodes that are gone are taken out."""
 
 from __future__ import annotations
 
 from controller.loop.job import Job
 
 
-def mend(job: Job) -> bool:
+def update_members(job: Job) -> bool:
     """Makes the hosts file name the nodes that run and are prepared. Returns whether anything was to be done."""
     cluster = job.cluster
     workers, members = cluster.workers(), cluster.members()
