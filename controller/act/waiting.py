@@ -52,10 +52,11 @@ class Waiter:
         Raises:
             CapacityUnavailableError: EC2 could not launch a flavor that is missing.
             NodesError: Nodes are missing after `boot_s`.
+            AwsError: EC2 can't be asked after `boot_s`.
         """
         deadline = self._clock.now() + self._limits.boot_s
         while True:
-            workers = self._workers_or_none()
+            workers = self._workers_or_none(deadline)
             missing = fleet.beyond(Fleet.counted(i.flavor for i in workers or () if i.is_running))
             if workers is not None and not missing:
                 return workers
@@ -122,11 +123,17 @@ class Waiter:
             self._cluster.lift_protection(leaving)
             self._pause()
 
-    def _workers_or_none(self) -> tuple[Instance, ...] | None:
-        """Returns the workers; None where EC2 could not be asked, for unknown is not missing."""
+    def _workers_or_none(self, deadline: float) -> tuple[Instance, ...] | None:
+        """Returns the workers; None where EC2 could not be asked, for unknown is not missing.
+
+        Raises:
+            AwsError: EC2 could still not be asked at the deadline.
+        """
         try:
             return self._cluster.workers()
         except AwsError:
+            if self._clock.now() >= deadline:
+                raise
             return None
 
 

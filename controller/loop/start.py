@@ -44,6 +44,7 @@ def wait_until_up(
     Raises:
         CapacityUnavailableError: EC2 could not launch a flavor that is missing.
         NodesError: Nodes do not run or do not answer in time.
+        AwsError: EC2 can't be asked in time.
     """
     limits = move_limits(settings)
     waiter = Waiter(cluster, clock, limits, lambda: clock.sleep(limits.poll_s))

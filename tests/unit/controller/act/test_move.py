@@ -210,6 +210,16 @@ def test_a_cloud_that_does_not_answer_for_a_moment_is_no_missing_node(desk: Desk
     assert desk.run().phase is MovePhase.DONE
 
 
+def test_a_cloud_that_does_not_answer_until_the_boot_limit_is_no_flavors_fault(desk: Desk) -> None:
+    desk.cluster.errors["workers"] = [unreachable() for _ in range(200)]
+    with pytest.raises(MoveStuckError, match="no route"):
+        desk.run()
+    assert desk.saved[-1].outcome_reason == unreachable().reason and desk.unavailable == {}
+    assert LIMITS.boot_s <= desk.clock.now() - BEGAN_AT < LIMITS.boot_s + 5
+    desk.cluster.errors.clear()
+    assert desk.run(desk.saved[-1]).phase is MovePhase.ROLLED_BACK
+
+
 # joining fails
 
 
