@@ -28,7 +28,7 @@ Arrows = dict[str, set[str]]
 
 def arrows_of(package: str) -> Arrows:
     """Returns which room of a package imports which other room of it."""
-    graph = grimp.build_graph(package, include_external_packages=False)
+    graph = grimp.build_graph(package, include_external_packages=False, cache_dir=None)
     found: Arrows = {}
     for module in graph.modules:
         room = _room(module)
