@@ -12,6 +12,7 @@ from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
 from controller.domain.observed.fact import Fact, MembershipChange, TrainingState
 from controller.domain.observed.instance import Instance
+from controller.domain.observed.nodes import HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.observed.observation import Observation, UnknownNode
 from controller.domain.observed.progress import Progress
 from controller.domain.price import Price, head_price, on_demand_name
@@ -25,19 +26,23 @@ __all__ = [
     "FlavorEstimate",
     "Fleet",
     "FleetEstimate",
+    "HeadSeen",
     "History",
     "Instance",
+    "LauncherState",
     "Limits",
     "Market",
     "MembershipChange",
     "Move",
     "MovePhase",
+    "NodeSeen",
     "Observation",
     "Price",
     "Progress",
     "TrainingState",
     "UnknownNode",
     "Verdict",
+    "WorkerState",
     "head_price",
     "on_demand_name",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from controller.domain.fleet import Fleet
 from controller.domain.observed.fact import Fact
+from controller.domain.observed.nodes import HeadSeen, NodeSeen
 from controller.domain.reasons.base import Reason
 
 
@@ -27,3 +28,7 @@ class Observation:
     """What runs, by flavor, as EC2 says."""
     facts: tuple[Fact, ...] = ()
     unknown: tuple[UnknownNode, ...] = ()
+    head: HeadSeen | None = None
+    """What the head shows; None where it did not answer."""
+    nodes: tuple[NodeSeen, ...] = ()
+    """What each running worker shows that answered, whether it takes part or not."""
