@@ -52,7 +52,7 @@ class Applier:
         check_capacity(whole, self._file.path, self._made.max_nodes)
         self._file.refuse_if_changed()
         before = self._file.last
-        if before == whole and self._desired() == whole:
+        if before == whole and self.desired() == whole:
             return
         self._file.write(whole)
         try:
@@ -86,7 +86,7 @@ class Applier:
 
         Then a person has changed the file and not applied it.
         """
-        asked, applied = self._file.read(), self._desired()
+        asked, applied = self._file.read(), self.desired()
         if asked != applied:
             reason = CapacityNotApplied(str(self._file.path), asked, applied)
             raise CapacityFileError(
@@ -95,6 +95,7 @@ class Applier:
                 reason=reason,
             )
 
-    def _desired(self) -> Fleet:
+    def desired(self) -> Fleet:
+        """Returns what the Auto Scaling groups are set to. Raises AwsError."""
         flavors = self._made.group_flavors
         return Fleet({flavors[group]: count for group, count in self._aws.desired(flavors).items()})

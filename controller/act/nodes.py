@@ -51,11 +51,12 @@ class Nodes:
         answers = self._answering(self._reaching.access(), instances)
         return {node: said for node, said in answers.items() if said is not None}
 
-    def configure(self, instances: Sequence[Instance], timeout_s: float) -> None:
-        """Makes workers of these nodes, warm and ready to join."""
+    def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
+        """Makes workers of these nodes, warm and ready to join, and a head of the head where that is asked for."""
         self._keep_training_config()
+        limit = [i.instance_id for i in instances] + ([self._instances.head().instance_id] if with_head else [])
         try:
-            self._play("site.yml", instances, limit=[i.instance_id for i in instances], timeout_s=timeout_s)
+            self._play("site.yml", instances, limit=limit, timeout_s=timeout_s)
         except AnsibleError as error:
             reason = ConfiguringFailed(error.reason)
             raise AnsibleError(error.what, error.next_step, error.hosts, reason=reason) from error

@@ -101,12 +101,6 @@ class NodesError(FlavorsError):
     exit_code = 10
 
 
-class MoveStuckError(CentavoError):
-    """A move can be neither finished nor undone at the moment. Nothing was removed."""
-
-    exit_code = 11
-
-
 class TrainingFailedError(CentavoError):
     """The training ended without success."""
 
