@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controller.domain import Fact, Instance, MembershipChange, TrainingState, UnknownNode
@@ -42,10 +42,18 @@ class FactError(ValueError):
 
 @dataclass(frozen=True)
 class LocalFacts:
-    """What Ansible brought from the nodes: by instance id `ansible_local`, or why the node gave nothing."""
+    """What Ansible brought from the nodes.
+
+    Attributes:
+        facts: By instance id the local facts by name, as in `ansible_local`.
+        failures: By instance id why the node gave nothing.
+        clocks_ahead_s: By instance id how far the node's clock is ahead of the controller's. One that is not named is
+            right.
+    """
 
     facts: Mapping[str, Any]
     failures: Mapping[str, str]
+    clocks_ahead_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_facts(
@@ -79,7 +87,8 @@ def _read_node(instance: Instance, local: LocalFacts, *, now: float, max_age_s: 
     found = local.facts.get(instance.instance_id)
     if not isinstance(found, Mapping) or "iteration" not in found:
         raise FactError(FactMissing())
-    fact = parse_fact(found["iteration"], now=now, max_age_s=max_age_s)
+    ahead_s = local.clocks_ahead_s.get(instance.instance_id, 0.0)
+    fact = on_our_clock(parse_fact(found["iteration"], now=now + ahead_s, max_age_s=max_age_s), ahead_s)
     if fact.instance_id != instance.instance_id:
         raise FactError(FactOfAnotherNode(fact.instance_id))
     if fact.flavor != instance.flavor:
@@ -87,12 +96,22 @@ def _read_node(instance: Instance, local: LocalFacts, *, now: float, max_age_s: 
     return fact
 
 
+def on_our_clock(fact: Fact, ahead_s: float) -> Fact:
+    """Returns a fact with its times on the controller's clock, of which its node's clock is ahead."""
+    change = fact.last_change
+    return replace(
+        fact,
+        updated_at=fact.updated_at - ahead_s,
+        last_change=None if change is None else replace(change, at=change.at - ahead_s),
+    )
+
+
 def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
     """Returns a checked fact of schema 1.
 
     Args:
         raw: The content of the fact file, as parsed JSON.
-        now: Seconds since the epoch.
+        now: Seconds since the epoch, on the node's clock.
         max_age_s: A fact that is older can't be trusted, unless its rank has ended.
 
     Raises:
