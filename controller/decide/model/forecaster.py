@@ -105,7 +105,7 @@ class Forecaster:
         """Returns the forecast for `target`. The present fleet works until the new nodes have joined."""
         current, settings = self.situation.current, self.situation.settings
         change = exchange(current, target)
-        moves = moves_needed(change, self.situation.limits.max_surge, self.bounds)
+        moves = moves_needed(change, self.situation.surge, self.bounds)
         overlap_s = moves * settings.switching.grow_s * bool(change.added) + (moves - 1) * settings.cooldown_s
         pauses = moves * (bool(change.added) + bool(change.removed))
         usd_per_hour = self.model.fleet_usd_per_hour(target)

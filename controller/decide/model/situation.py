@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from controller.decide.given import DecisionInput
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.caps import UNBOUNDED, failed_caps, node_cap, unavailable_reasons
+from controller.decide.limits.surge import Surge
 from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
 from controller.decide.model.fleet_model import FleetModel
@@ -106,6 +107,12 @@ class Situation:
         if most is None:
             most = max(UNBOUNDED, self.limits.min_nodes, 2 * self.current.size)
         return Bounds(caps, self.limits.min_nodes, most, self.limits.max_usd_per_hour)
+
+    @cached_property
+    def surge(self) -> Surge:
+        """What may run while a move is under way."""
+        limits = self.limits
+        return Surge(limits.max_surge, limits.max_usd_per_hour, self.usd_per_hour, self.settings.head_usd_per_hour)
 
     @property
     def remaining_steps(self) -> int | None:
