@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from controller.act.cluster import Cluster
 from controller.act.reconcile.actions import (
     Action,
-    Commit,
     Configure,
     LetGo,
     SetCapacity,
@@ -27,7 +26,7 @@ class Doer:
         cluster: Cluster,
         configure_s: float,
         tell: Callable[[str], None],
-        commit: Callable[[tuple[str, ...]], None] = lambda leaving: None,
+        before: Callable[[Action], None] = lambda action: None,
     ) -> None:
         """Makes a doer.
 
@@ -35,9 +34,9 @@ class Doer:
             cluster: What is acted on.
             configure_s: The time limit of configuring nodes, in seconds.
             tell: Tells people what is done.
-            commit: Keeps that there is no way back any more. It gets the ids of the nodes that are let go.
+            before: Is told of each action before it is done, and keeps what has to be kept by then.
         """
-        self._cluster, self._configure_s, self._tell, self._commit = cluster, configure_s, tell, commit
+        self._cluster, self._configure_s, self._tell, self._before = cluster, configure_s, tell, before
 
     def do(self, actions: Iterable[Action]) -> None:
         """Does the actions in their order.
@@ -46,6 +45,7 @@ class Doer:
             CentavoError: An action failed, for the reasons that its edge has.
         """
         for action in actions:
+            self._before(action)
             self._do(action)
 
     def _do(self, action: Action) -> None:
@@ -56,8 +56,6 @@ class Doer:
         elif isinstance(action, SetHosts):
             self._tell(f"the hosts file names {len(action.nodes)} nodes")
             self._cluster.set_hosts(self._instances(action.nodes))
-        elif isinstance(action, Commit):
-            self._commit(action.leaving)
         elif isinstance(action, LetGo):
             self._cluster.lift_protection(self._instances(action.nodes))
         elif isinstance(action, StartTraining):

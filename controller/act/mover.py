@@ -8,14 +8,14 @@ first node was let go (`shrinking`), and whether the move is being undone (`outc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from controller.act.aside import Aside
 from controller.act.blame import blamed
 from controller.act.cluster import Cluster
 from controller.act.doing import Doer
-from controller.act.reconcile.actions import Action, Awaited, Reached, SetHosts, Wait
+from controller.act.reconcile.actions import Action, Awaited, Commit, Reached, SetHosts, Wait
 from controller.act.reconcile.next_actions import next_actions
 from controller.act.reconcile.patience import MoveLimits, Times, given_up
 from controller.act.reconcile.seeing import see
@@ -33,7 +33,7 @@ from controller.domain.errors import (
 )
 from controller.domain.goal import goal_of
 from controller.domain.reasons import Reason
-from controller.domain.reasons.moving import ConfiguringFailed, TrainingEnded, TrainingEndedInShrinking
+from controller.domain.reasons.moving import ConfiguringFailed, NotRunning, TrainingEnded, TrainingEndedInShrinking
 from controller.edges.clock import Clock
 
 TRIES = 2
@@ -60,6 +60,7 @@ class Mover:
         self._cluster, self._clock, self._limits = cluster, clock, limits
         self._track, self._unavailable, self._aside = track, unavailable, aside
         self._setbacks: Counter[int] = Counter()
+        self._without_target_since: dict[int, float] = {}
 
     def go_on(self, move: Move, observation: Observation) -> Move:
         """Makes one pass on a move.
@@ -111,8 +112,8 @@ class Mover:
         if actions == (Reached(),):
             step.reach()
             return
-        step.join(seen, actions)
-        Doer(self._cluster, self._limits.configure_s, step.tell, step.commit).do(actions)
+        step.seen = seen
+        Doer(self._cluster, self._limits.configure_s, step.tell, step.keep).do(actions)
 
     def _wait(self, wait: Wait, step: _Step, seen: Seen, observation: Observation) -> None:
         """Tells people what is waited for. Raises FlavorsError where a goal with a way back is not worth waiting."""
@@ -124,7 +125,17 @@ class Mover:
             error = given_up(wait, seen, Times(self._clock.now(), move.at, written_at), self._limits, refused)
             if error is not None:
                 raise error
+        elif wait.awaited is Awaited.RUNNING:
+            self._wait_for_target(wait, step)
         step.tell(str(wait))
+
+    def _wait_for_target(self, wait: Wait, step: _Step) -> None:
+        """Turns a move round that nothing of its target is left of, while the other fleet trains on."""
+        now, move_id = self._clock.now(), step.move.move_id
+        since = self._without_target_since.setdefault(move_id, now)
+        if now >= since + self._limits.boot_s:
+            del self._without_target_since[move_id]
+            step.turn_round(NotRunning(wait.missing, self._limits.boot_s))
 
     def _failed(self, step: _Step, error: CentavoError) -> None:
         """Refuses a move that has changed nothing yet, and turns any other back that can be undone.
@@ -171,6 +182,7 @@ class _Step:
 
     def __init__(self, track: Track, move: Move) -> None:
         self._track, self.move = track, move
+        self.seen = Seen((), None)
 
     def tell(self, note: str) -> None:
         """Tells people of what is done or waited for."""
@@ -181,22 +193,29 @@ class _Step:
         note = f"capacity {self.move.source} -> {self.move.source.union(self.move.target)}"
         self.move = self._track.enter(self.move, MovePhase.GROWING, note)
 
-    def join(self, seen: Seen, actions: Sequence[Action]) -> None:
-        """Keeps which nodes the move lets in, where it does so now."""
-        hosts = {node for action in actions if isinstance(action, SetHosts) for node in action.nodes}
-        coming = tuple(sorted(hosts - {node.instance_id for node in seen.members}))
-        if coming and self.move.phase is MovePhase.GROWING:
-            note = f"{len(coming)} new nodes join"
-            self.move = self._track.enter(replace(self.move, grown=coming), MovePhase.JOINING, note)
-
-    def commit(self, leaving: tuple[str, ...]) -> None:
-        """Keeps that there is no way back any more, since these nodes are let go."""
-        note = f"{len(leaving)} nodes leave: {self.move.source} -> {self.move.target}"
-        self.move = self._track.enter(replace(self.move, drain=leaving), MovePhase.SHRINKING, note)
+    def keep(self, action: Action) -> None:
+        """Keeps what has to be known of an action before it is done: which nodes join, and which are let go."""
+        if isinstance(action, Commit):
+            note = f"{len(action.leaving)} nodes leave: {self.move.source} -> {self.move.target}"
+            self.move = self._track.enter(replace(self.move, drain=action.leaving), MovePhase.SHRINKING, note)
+        elif isinstance(action, SetHosts) and self.move.phase is MovePhase.GROWING:
+            members = {node.instance_id for node in self.seen.members}
+            coming = tuple(sorted({*action.nodes} - members))
+            if coming:
+                note = f"{len(coming)} new nodes join"
+                self.move = self._track.enter(replace(self.move, grown=coming), MovePhase.JOINING, note)
 
     def turn_back(self, reason: Reason) -> None:
         """Keeps that the move is being undone."""
         self.move = self._track.turn_back(self.move, reason)
+
+    def turn_round(self, reason: Reason) -> None:
+        """Keeps that the fleet that trains is wanted after all, since nothing is left of the other one."""
+        if self.move.outcome_reason is None:
+            self.turn_back(reason)
+            return
+        move = replace(self.move, phase=MovePhase.SHRINKING, outcome_reason=None)
+        self.move = self._track.enter(move, MovePhase.SHRINKING, f"going on to {move.target} after all")
 
     def refuse(self, reason: Reason) -> None:
         """Ends the move as refused."""

@@ -13,6 +13,7 @@ from controller.domain.reasons import Reason
 from controller.domain.reasons.moving import DidNotJoin, NoAnswer, NoCapacity, NotRunning, RankFailed
 from controller.words.reasons.sentences import as_sentence
 
+HEAD = "the head"
 _LOOK = "Look at the nodes with `centavo status`, and at the logs in runs/latest/."
 
 
@@ -62,7 +63,7 @@ def given_up(
         late = [node for node in _nodes(wait, seen) if times.now >= _began(node, times) + limits.boot_s]
         return _silent(late, limits.boot_s) if late else None
     if wait.awaited is Awaited.HEAD and times.now >= times.since + limits.boot_s:
-        return nodes_error(NoAnswer({"the head": "no answer"}, limits.boot_s))
+        return nodes_error(NoAnswer({HEAD: "no answer"}, limits.boot_s))
     return None
 
 

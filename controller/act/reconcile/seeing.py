@@ -16,7 +16,6 @@ from controller.domain import (
     TrainingState,
     WorkerState,
 )
-from controller.words.reasons import reason_in_words
 
 _OUT_OF_SERVICE = (WorkerState.ABSENT, WorkerState.LEFT, WorkerState.DEAD)
 _ENDED = (TrainingState.FINISHED, TrainingState.INTERRUPTED)
@@ -47,7 +46,7 @@ def see(
     head = observation.head
     facts = {fact.instance_id: fact for fact in observation.facts}
     shown = {node.instance_id: node for node in observation.nodes}
-    said = {node.instance_id: reason_in_words(node.reason) for node in observation.unknown} | dict(aside or {})
+    said = {**observation.silent, **(aside or {})}
     nodes = []
     for worker in workers:
         node = worker.instance_id

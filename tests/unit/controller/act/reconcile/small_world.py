@@ -116,7 +116,7 @@ def passed(state: State, view: View = View(), fails_at: int | None = None) -> St
     return sort(state)
 
 
-def done(state: State, action: Action) -> State:
+def done(state: State, action: Action) -> State:  # noqa: PLR0911
     """Returns the state after an action."""
     if isinstance(action, SetCapacity):
         return _with_capacity(state, action.fleet)

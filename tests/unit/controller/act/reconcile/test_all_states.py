@@ -70,8 +70,8 @@ def all_states(first: State, most_nodes: int) -> set[State]:
 def assert_reached_from_each(states: set[State]) -> None:
     """Asserts that undisturbed passes reach the goal from each of these states."""
     passes: dict[State, int] = {}
-    for state in states:
-        way = []
+    for first in states:
+        state, way = first, list[State]()
         while state not in passes and not is_reached(state):
             assert len(way) <= MOST_PASSES, f"{way[0]} has not reached its goal, but {state}"
             way.append(state)
