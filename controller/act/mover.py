@@ -29,6 +29,7 @@ from controller.domain.errors import (
     CentavoError,
     FlavorsError,
     GuardError,
+    HeadError,
     StoppedError,
 )
 from controller.domain.goal import goal_of
@@ -116,7 +117,7 @@ class Mover:
         Doer(self._cluster, self._limits.configure_s, step.tell, step.keep).do(actions)
 
     def _wait(self, wait: Wait, step: _Step, seen: Seen, observation: Observation) -> None:
-        """Tells people what is waited for. Raises FlavorsError where a goal with a way back is not worth waiting."""
+        """Tells people what is waited for. Raises CentavoError where a goal with a way back is not worth waiting."""
         move = step.move
         if goal_of(move).way_back:
             is_running = wait.awaited is Awaited.RUNNING
@@ -164,7 +165,7 @@ class Mover:
                 self._aside.put([node], said)
 
     def _is_worth_another_try(self, move: Move, error: CentavoError) -> bool:
-        if isinstance(error, (FlavorsError, *_NEVER_STARTED)):
+        if isinstance(error, (FlavorsError, HeadError, *_NEVER_STARTED)):
             return False
         if isinstance(error, AwsError):
             return self._clock.now() < move.at + self._limits.boot_s

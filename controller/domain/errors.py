@@ -101,6 +101,12 @@ class NodesError(FlavorsError):
     exit_code = 10
 
 
+class HeadError(CentavoError):
+    """The head does not answer, and nothing can be done with the nodes without it."""
+
+    exit_code = 11
+
+
 class TrainingFailedError(CentavoError):
     """The training ended without success."""
 

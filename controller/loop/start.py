@@ -25,6 +25,7 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
 
     Raises:
         FlavorsError: Nodes could not be had, or did not answer in time.
+        HeadError: The head did not answer in time.
         AnsibleError: Nodes could not be prepared.
     """
     job.note("bringing the fleet up")
@@ -43,6 +44,7 @@ def wait_until_up(cluster: LiveCluster, clock: Clock, settings: ControllerSettin
 
     Raises:
         FlavorsError: Nodes could not be had, or did not answer in time.
+        HeadError: The head did not answer in time.
         AwsError: EC2 can't be asked in time.
     """
     ComingUp(cluster, clock, settings, fleet, lambda message: None).wait()
@@ -68,6 +70,7 @@ class ComingUp:
 
         Raises:
             FlavorsError: Nodes could not be had, or did not answer in time.
+            HeadError: The head did not answer in time.
             AwsError: EC2 can't be asked in time.
         """
         while True:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from controller.act.reconcile.actions import Awaited, Wait
 from controller.act.reconcile.seen import Seen, SeenNode, Standing
 from controller.domain import Fleet
-from controller.domain.errors import CapacityUnavailableError, FlavorsError, NodesError
+from controller.domain.errors import CapacityUnavailableError, CentavoError, FlavorsError, HeadError, NodesError
 from controller.domain.reasons import Reason
 from controller.domain.reasons.moving import DidNotJoin, NoAnswer, NoCapacity, NotRunning, RankFailed
 from controller.words.reasons.sentences import as_sentence
@@ -45,7 +45,7 @@ class Times:
 
 def given_up(
     wait: Wait, seen: Seen, times: Times, limits: MoveLimits, refused: Mapping[str, str] | None = None
-) -> FlavorsError | None:
+) -> CentavoError | None:
     """Returns the error that a goal with a way back is given up for; None while it is worth waiting.
 
     Args:
@@ -63,7 +63,8 @@ def given_up(
         late = [node for node in _nodes(wait, seen) if times.now >= _began(node, times) + limits.boot_s]
         return _silent(late, limits.boot_s) if late else None
     if wait.awaited is Awaited.HEAD and times.now >= times.since + limits.boot_s:
-        return nodes_error(NoAnswer({HEAD: "no answer"}, limits.boot_s))
+        reason = NoAnswer({HEAD: "no answer"}, limits.boot_s)
+        return HeadError(as_sentence(reason), _LOOK, reason=reason)
     return None
 
 
