@@ -57,7 +57,7 @@ class PriceCache:
             return {}
 
     def write(self, prices: Mapping[Key, Price]) -> None:
-        """Replaces the prices in the file. Raises OSError."""
+        """Replaces the prices in the file. Raises DiskError."""
         ordered = [asdict(prices[key]) for key in sorted(prices)]
         write_whole(self.path, json.dumps(ordered, indent=1) + "\n")
 
