@@ -20,7 +20,7 @@ from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
 from controller.edges.ssh import answering
-from controller.edges.terraform import Terraform
+from controller.edges.terraform import Terraform, TerraformLimits
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
 from controller.observe.prices.asked import Wanted
@@ -103,7 +103,9 @@ class Context:
         environment = self.environment
         log = (log_directory or environment.state_directory) / "terraform.log"
         init_script = [str(environment.root / "terraform" / "init"), environment.name]
-        return Terraform(environment.directory, log, init_script, self.clock.is_stopping)
+        limits = TerraformLimits(**environment.settings.controller.timeouts.terraform.model_dump())
+        records = environment.state_directory / "terraform"
+        return Terraform(environment.directory, log, init_script, self.clock.is_stopping, limits, records, self._note)
 
     def cluster(self, journal: Journal) -> LiveCluster:
         """Returns the cluster, as one run sees it."""
