@@ -104,13 +104,24 @@ class PriceSettings(_Section):
     """Expected spot interruptions of one node in an hour, by flavor."""
 
 
+class TerraformTimeouts(_Section):
+    """How long Terraform may take, in seconds. It is asked to stop then, and killed `grace_s` later."""
+
+    init_s: PositiveSeconds = 600
+    plan_s: PositiveSeconds = 600
+    apply_s: PositiveSeconds = 3600
+    read_s: PositiveSeconds = 120
+    grace_s: PositiveSeconds = 60
+
+
 class Timeouts(_Section):
-    """How long each step of a move may take, in seconds."""
+    """How long each step of a move may take, in seconds, and how long Terraform may."""
 
     boot_s: PositiveSeconds = 600
     configure_s: PositiveSeconds = 900
     join_s: PositiveSeconds = 300
     drain_s: PositiveSeconds = 180
+    terraform: TerraformTimeouts = Field(default_factory=TerraformTimeouts)
 
 
 class HealthSettings(_Section):

@@ -14,6 +14,7 @@ from controller.domain.errors import (
     AwsError,
     CapacityFileError,
     ConfigError,
+    DiskError,
     GuardError,
     NodesError,
     TerraformError,
@@ -29,6 +30,7 @@ PASSING_TROUBLES = (
     TerraformError,
     CapacityFileError,
     ConfigError,
+    DiskError,
     GuardError,
 )
 """The errors that end one attempt and not the run: the training goes on, and the next attempt may do better."""

@@ -19,6 +19,7 @@ from controller.domain.reasons import health as h
 from controller.domain.reasons import moving as m
 from controller.domain.reasons import nodes as n
 from controller.domain.reasons import plans as p
+from controller.domain.reasons import writing as w
 from controller.record.journal import codec
 from controller.record.journal.reasons import reason_from_plain
 from controller.words.reasons import reason_in_words
@@ -50,6 +51,13 @@ EXAMPLES: tuple[Reason, ...] = (
     NO_SPACE,
     m.PlaybookFailed("hosts.yml", "timeout", {}, "the last line"),
     m.TerraformFailed("apply", "Error acquiring the state lock"),
+    m.TerraformTookTooLong("apply", 3600.0),
+    m.StateLocked("eve@elsewhere", "OperationTypeApply", 1_800_000_000.0, "e4b0"),
+    w.HeldByAnother("aws", "eve", "elsewhere", 4711, "centavo optimize", 1_800_000_000.0),
+    w.HeldBySomebody("aws", ".centavo/aws/controller.lock"),
+    w.LockLost(".centavo/aws/controller.lock"),
+    w.RunTakenOver("20270115T080000Z", 1, 2),
+    w.NotWritten("runs/20270115T080000Z", "database or disk is full"),
     m.AwsFailed("list the cluster's instances", "Could not connect to the endpoint URL"),
     p.PlanRefused((p.TouchesResource("aws_vpc.this", "destroy"), p.OtherCapacity("group", 4, 3))),
     p.PlanErrored(),
@@ -97,7 +105,7 @@ EXAMPLES: tuple[Reason, ...] = (
     h.WorkerDied("i-0a", "c5.large", 70.0),
     h.NodeSilent("i-0a", "c5.large", 310.0, 300.0),
 )
-MODULES = {module.__name__ for module in (e, h, m, n, p)}
+MODULES = {module.__name__ for module in (e, h, m, n, p, w)}
 
 
 def test_each_reason_is_worded_as_it_always_has_been() -> None:
