@@ -1,4 +1,5 @@
-"""The command `centavo`. Exit codes: 0 done; 1 to 13 the errors of `controller.domain.errors`; 130 stopped by a person.
+"""The command `centavo`. Exit codes: 0 done; 130 stopped by a person; others are the errors of
+`controller.domain.errors`, such as 12 (the training failed) and 14 (its budget is used up, so that it was stopped).
 
 `centavo review` (or `plan`) ends with 0 when nothing would change, 2 when something would, 3 when the guard refuses it.
 """

@@ -41,7 +41,7 @@ def watched(observations: Iterable[Observation], limits: HealthLimits) -> Signs:
 def watch(signs: Signs, observation: Observation, limits: HealthLimits) -> Signs:
     """Returns the signs with one more look taken up."""
     at = observation.at
-    if any(isinstance(node.reason, _BLIND) for node in observation.unknown):
+    if _is_blind(observation):
         return replace(signs, at=at, is_moving=False)
     elapsed_s = 0.0 if signs.at is None else min(max(0.0, at - signs.at), limits.gap_s)
     look = _Look.of(observation)
@@ -60,6 +60,12 @@ def watch(signs: Signs, observation: Observation, limits: HealthLimits) -> Signs
         is_moving=is_moving,
         nodes=nodes,
     )
+
+
+def _is_blind(observation: Observation) -> bool:
+    """Tells whether nobody was asked. So it is taken where nothing at all was seen, neither the head nor a node."""
+    nothing = not (observation.facts or observation.unknown or observation.head)
+    return nothing or any(isinstance(node.reason, _BLIND) for node in observation.unknown)
 
 
 @dataclass(frozen=True)
