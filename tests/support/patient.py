@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from controller.decide.health import Signs, diagnose, watch
 from controller.domain import (
@@ -17,7 +17,7 @@ from controller.domain import (
     WorkerState,
 )
 from controller.domain.health import Ailment, HealthLimits, Remedy, RemedyKind
-from controller.domain.reasons.nodes import FactMissing, FactOld, NodeUnreachable, NotAsked, TakesNoPart
+from controller.domain.reasons.nodes import FactMissing, FactOld, FactTorn, NodeUnreachable, NotAsked, TakesNoPart
 
 FLAVOR = "c5.large"
 LIMITS = HealthLimits()
@@ -36,6 +36,8 @@ class Node:
     worker: WorkerState = WorkerState.WARM
     state: TrainingState | None = TrainingState.TRAINING
     """What its fact says; None where it has none."""
+    is_torn: bool = False
+    """Its fact can't be read."""
     step: int = 0
     stepped_at: float = 0.0
     lie: int | None = None
@@ -126,6 +128,8 @@ class Patient:
             return UnknownNode(name, FLAVOR, NodeUnreachable("timed out"))
         if node.state is None:
             return UnknownNode(name, FLAVOR, FactMissing())
+        if node.is_torn:
+            return UnknownNode(name, FLAVOR, FactTorn("step is None"))
         if node.state is TrainingState.TRAINING and self.now - node.stepped_at > MAX_AGE_S:
             return UnknownNode(name, FLAVOR, FactOld(self.now - node.stepped_at, MAX_AGE_S))
         return _fact(name, node, len(self.nodes), self)
@@ -153,8 +157,3 @@ def _fact(name: str, node: Node, world_size: int, patient: Patient) -> Fact:
 def joiner(now: float) -> Node:
     """Returns a member that loads the corpus and is no rank yet."""
     return Node(state=TrainingState.STARTING, stepped_at=now)
-
-
-def quick(**changes: float) -> HealthLimits:
-    """Returns the usual limits, some of them changed."""
-    return replace(LIMITS, **changes)  # type: ignore[arg-type]
