@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
-from controller.config.checks import check_limits
+from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
 from controller.config.load import load_environment
@@ -147,6 +147,8 @@ class Context:
         journal = unfinished_run(environment.runs_directory, environment.name)
         started_at = self.clock.now() if journal is None else journal.info().started_at
         asked, policy = ask(started_at), policy or environment.settings.controller.policy
+        if asked.budget_usd is not None:
+            check_budget(environment, asked.budget_usd)
         if journal is None:
             journal = start_run(
                 environment.runs_directory,
@@ -158,7 +160,7 @@ class Context:
         self.take_over(journal)
         journal.set_policy(policy)
         limits = environment.settings.limits
-        journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd))
+        journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd, limits.ceiling_usd))
         self._journal = journal
         return journal
 

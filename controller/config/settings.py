@@ -67,7 +67,7 @@ def _seconds_since_epoch(value: Any) -> Any:
 
 
 class LimitSettings(_Section):
-    """What a fleet may be. What is left out is not limited."""
+    """What a fleet may be, and what a run may cost. What is left out is not limited."""
 
     min_nodes: PositiveCount = 1
     max_nodes: PositiveCount | None = None
@@ -75,6 +75,9 @@ class LimitSettings(_Section):
     max_vcpus_per_flavor: Mapping[str, Count] = Field(default_factory=dict)
     max_usd_per_hour: PositiveUsd | None = None
     budget_usd: PositiveUsd | None = None
+    """For the whole run. When it is reached, the training is stopped and everything is given back."""
+    ceiling_usd: PositiveUsd | None = None
+    """The largest budget of a run, whatever a person asks for; the budget of a run that has none."""
     deadline_at: Annotated[float | None, BeforeValidator(_seconds_since_epoch)] = None
     """Seconds since the epoch. The file may give an ISO 8601 time with its zone."""
     max_surge: Count | None = None

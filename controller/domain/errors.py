@@ -113,6 +113,12 @@ class TrainingFailedError(CentavoError):
     exit_code = 12
 
 
+class BudgetReachedError(CentavoError):
+    """The training was stopped, because its budget is used up. Everything was given back."""
+
+    exit_code = 14
+
+
 class JournalError(CentavoError):
     """A run's journal can't be read, or belongs to something else."""
 

@@ -115,13 +115,18 @@ class _Doctor:
         members = [signs for signs in self.signs.nodes.values() if signs.is_member]
         ill_members = sum(self.signs.nodes[node].is_member for node in ill)
         may_drop = 2 * ill_members <= len(members) and ill_members < len(members)
-        return tuple(self._node(node, reason, may_drop) for node, reason in sorted(ill.items()))
+        found, tried = [], self.tried
+        for node, reason in sorted(ill.items()):
+            found.append(Ailment(reason, self._remedy(node, tried, may_drop), node))
+            if found[-1].remedy is not None:
+                tried = tried.and_also(found[-1].tried(tried.now))
+        return tuple(found)
 
-    def _node(self, node: str, reason: Reason, may_drop: bool) -> Ailment:
-        """Returns the ailment of one node. Most members must be well, or it is not the node that is ill."""
+    def _remedy(self, node: str, tried: Tried, may_drop: bool) -> RemedyKind | None:
+        """Returns what is to be done about one node. A member is dropped only where most others are well."""
         if not self.signs.nodes[node].is_member:
-            return Ailment(reason, self.tried.replace(node), node)
-        return Ailment(reason, self.tried.drop(node) if may_drop else None, node)
+            return tried.replace(node)
+        return tried.drop(node) if may_drop else None
 
     def _reason(self, node: str, signs: NodeSigns) -> Reason | None:
         """Returns what is wrong with a node; for one that was dropped, what was wrong with it then."""

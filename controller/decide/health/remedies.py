@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.domain.health import HealthLimits, Remedy, RemedyKind
 
@@ -27,6 +27,10 @@ class Tried:
         longest_s = max(limits.stall_s, limits.head_s, limits.remedy_s, limits.finish_s)
         memory_s = max(MEMORY_S, (limits.tries + 2) * longest_s)
         return cls(tuple(r for r in remedies if 0 <= now - r.at < memory_s), now, limits)
+
+    def and_also(self, remedy: Remedy) -> Tried:
+        """Returns the remedies with one more."""
+        return replace(self, remedies=(*self.remedies, remedy))
 
     def repeated(self, kind: RemedyKind, patience_s: float) -> RemedyKind | None:
         """Returns the remedy, until it was tried often enough: then the training ends. None while the last one works.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median_low
+from typing import TypeVar
 
 from controller.decide.health.signs import Condition, NodeSigns, Signs
 from controller.domain import Fact, NodeSeen, Observation, TrainingState, UnknownNode, WorkerState
@@ -19,6 +20,7 @@ from controller.domain.reasons.nodes import (
     TakesNoPart,
 )
 
+Number = TypeVar("Number", int, float)
 _BLIND = (NotAsked, Ec2Unreachable, AnsibleUnusable)
 """What a node is unknown for when nobody could be asked."""
 _SILENT = (NodeUnreachable, TakesNoPart)
@@ -41,7 +43,7 @@ def watched(observations: Iterable[Observation], limits: HealthLimits) -> Signs:
 def watch(signs: Signs, observation: Observation, limits: HealthLimits) -> Signs:
     """Returns the signs with one more look taken up."""
     at = observation.at
-    if any(isinstance(node.reason, _BLIND) for node in observation.unknown):
+    if _is_blind(observation):
         return replace(signs, at=at, is_moving=False)
     elapsed_s = 0.0 if signs.at is None else min(max(0.0, at - signs.at), limits.gap_s)
     look = _Look.of(observation)
@@ -50,16 +52,22 @@ def watch(signs: Signs, observation: Observation, limits: HealthLimits) -> Signs
     still_s = signs.still_s + (elapsed_s if look.head_answers else 0.0)
     judge = _Judge(look, elapsed_s, still_s, is_moving, _most_have_stepped(stepped))
     nodes = {node: judge.node(node, now) for node, now in stepped.items()}
-    steps = [fact.step for fact in look.facts.values()]
+    knows = is_moving or signs.step is None
     return replace(
         _with_head(signs, observation, elapsed_s),
         at=at,
-        step=median_low(steps) if steps else signs.step,
-        left_s=_left_s(look.facts.values(), signs.left_s),
+        step=_median([fact.step for fact in look.facts.values()], signs.step) if knows else signs.step,
+        left_s=_median(_left_s(look.facts.values()), signs.left_s) if knows else signs.left_s,
         still_s=0.0 if is_moving else still_s,
         is_moving=is_moving,
         nodes=nodes,
     )
+
+
+def _is_blind(observation: Observation) -> bool:
+    """Tells whether nobody was asked. So it is taken where nothing at all was seen, neither the head nor a node."""
+    nothing = not (observation.facts or observation.unknown or observation.head)
+    return nothing or any(isinstance(node.reason, _BLIND) for node in observation.unknown)
 
 
 @dataclass(frozen=True)
@@ -133,10 +141,15 @@ def _most_have_stepped(nodes: Mapping[str, NodeSigns]) -> bool:
     return 2 * sum(signs.step is not None for signs in members) > len(members)
 
 
-def _left_s(facts: Iterable[Fact], before_s: float | None) -> float | None:
-    """Returns how long the remaining steps take, as most ranks say; where none does, what was known before."""
-    said = [max(0, fact.total_steps - fact.step) * (fact.iteration_time_s or 0.0) for fact in facts if fact.total_steps]
-    return median_low(said) if said else before_s
+def _left_s(facts: Iterable[Fact]) -> list[float]:
+    """Returns how long the remaining steps take, as each rank says that knows it."""
+    known = [fact for fact in facts if fact.total_steps]
+    return [max(0, (fact.total_steps or 0) - fact.step) * (fact.iteration_time_s or 0.0) for fact in known]
+
+
+def _median(said: list[Number], before: Number | None) -> Number | None:
+    """Returns what most ranks say; where none says anything, what was known before."""
+    return median_low(said) if said else before
 
 
 def _with_head(signs: Signs, observation: Observation, elapsed_s: float) -> Signs:

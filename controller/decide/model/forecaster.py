@@ -34,7 +34,7 @@ class Forecaster:
     time_left_s: float | None = None
     """Until the deadline; None without one."""
     money_left_usd: float | None = None
-    """Of the budget; None without one."""
+    """Of the budget, without what giving everything back costs; None without a budget."""
 
     @classmethod
     def of(cls, situation: Situation, model: FleetModel, bounds: Bounds) -> Forecaster:
@@ -46,7 +46,7 @@ class Forecaster:
             bounds,
             situation.remaining_steps or 0,
             None if deadline_at is None else deadline_at - situation.now,
-            None if budget_usd is None else budget_usd - situation.history.spent_usd,
+            None if budget_usd is None else budget_usd - situation.history.spent_usd - situation.ending_usd,
         )
 
     @property

@@ -20,6 +20,7 @@ from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
 from controller.decide.settings import DecideSettings
 from controller.domain import (
+    SECONDS_PER_HOUR,
     Fleet,
     History,
     Limits,
@@ -113,6 +114,12 @@ class Situation:
         """What may run while a move is under way."""
         limits = self.limits
         return Surge(limits.max_surge, limits.max_usd_per_hour, self.usd_per_hour, self.settings.head_usd_per_hour)
+
+    @property
+    def ending_usd(self) -> float:
+        """The dollars that all that runs costs while it is given back."""
+        rate = self.settings.head_usd_per_hour + self.surge.usd_per_hour_of(self.current)
+        return rate * self.settings.ending_s / SECONDS_PER_HOUR
 
     @property
     def remaining_steps(self) -> int | None:
