@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any
 
 import ansible_runner
 
-from controller.domain import Instance
+from controller.domain import HeadSeen, Instance, NodeSeen
 from controller.domain.errors import AnsibleError, StoppedError
 from controller.domain.reasons.moving import PlaybookFailed
+from controller.edges.answer import Interval, head_seen, node_seen, read_answer
 from controller.edges.ssh import SshAccess
 
 FACTS_IDENT = "facts"
@@ -26,11 +26,21 @@ FACTS_TASK = "Read the local facts"
 
 @dataclass
 class Outcome:
-    """What a playbook did: why hosts failed, how many tasks changed something, and the facts it brought."""
+    """What a playbook did: why hosts failed, how many tasks changed something, and what it brought.
+
+    Attributes:
+        failures: By host (instance id) why it failed.
+        changed: How many tasks changed something.
+        local_facts: By host its local facts, by name: `iteration` of a worker, `training` of the head.
+        head: What the head shows; None where it was not asked or did not answer.
+        nodes: By host what each worker shows that answered.
+    """
 
     failures: dict[str, str] = field(default_factory=dict)
     changed: int = 0
-    local_facts: dict[str, Any] = field(default_factory=dict)
+    local_facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    head: HeadSeen | None = None
+    nodes: dict[str, NodeSeen] = field(default_factory=dict)
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Takes up one of ansible-runner's events."""
@@ -44,17 +54,21 @@ class Outcome:
             self.failures[host] = f"{data.get('task', 'a task')}: {_said(result)}"
         elif event.get("event") == "runner_on_ok":
             self.changed += bool(result.get("changed"))
-            if data.get("task") == FACTS_TASK:
-                self.local_facts[host] = parse_local_facts(str(result.get("stdout", "")))
 
 
 class Ansible:
     """The playbooks of this checkout. Each run leaves its artifacts in a folder of its own under `artifacts`."""
 
-    def __init__(self, root: Path, artifacts: Path, is_stopping: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        artifacts: Path,
+        is_stopping: Callable[[], bool],
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._directory = root / "ansible"
         self._artifacts = artifacts
-        self._is_stopping = is_stopping
+        self._is_stopping, self._now = is_stopping, now
         self._runs = len(list(artifacts.glob("artifacts/*"))) if artifacts.exists() else 0
 
     def read_local_facts(
@@ -64,8 +78,27 @@ class Ansible:
         variables: Mapping[str, Any],
     ) -> Outcome:
         """Runs facts.yml; hosts that don't answer are in the outcome, not raised. Leaves no trace per run."""
-        outcome, _ = self._run("facts.yml", access, instances, variables, ident=FACTS_IDENT)
+        roles = {instance.instance_id: instance.role for instance in instances}
+        run = str(variables["centavo"]["run"])
+
+        def take(outcome: Outcome, event: Mapping[str, Any]) -> None:
+            data = event.get("event_data") or {}
+            if event.get("event") == "runner_on_ok" and data.get("task") == FACTS_TASK:
+                host, answer = data["host"], read_answer(str(data["res"].get("stdout", "")))
+                asked = self._asked(data)
+                outcome.local_facts[host] = answer.facts
+                if roles[host] == "head":
+                    outcome.head = head_seen(answer, run, asked)
+                else:
+                    outcome.nodes[host] = node_seen(host, answer, asked)
+
+        outcome, _ = self._run("facts.yml", access, instances, variables, ident=FACTS_IDENT, also=take)
         return outcome
+
+    def _asked(self, data: Mapping[str, Any]) -> Interval:
+        """Returns the time from the start of a host's task until its result is here."""
+        end = self._now()
+        return Interval(end - max(0.0, float(data.get("duration") or 0.0)), end)
 
     def play(
         self,
@@ -97,12 +130,14 @@ class Ansible:
         ident: str,
         limit: Sequence[str] | None = None,
         timeout_s: float | None = None,
+        also: Callable[[Outcome, Mapping[str, Any]], None] = lambda outcome, event: None,
     ) -> tuple[Outcome, str]:
         outcome = Outcome()
         keep_events = ident != FACTS_IDENT
 
         def handle(event: Mapping[str, Any]) -> bool:
             outcome.take(event)
+            also(outcome, event)
             return keep_events
 
         self._artifacts.mkdir(parents=True, exist_ok=True)
@@ -139,24 +174,6 @@ def _failed(playbook: str, status: str, outcome: Outcome, log: Path) -> AnsibleE
         outcome.failures,
         reason=PlaybookFailed(playbook, status, outcome.failures, tail),
     )
-
-
-def parse_local_facts(output: str) -> dict[str, Any]:
-    """Returns the facts of one host by name, as in Ansible's own `ansible_local`: JSON, or a text that says why not.
-
-    Args:
-        output: A line for each file: its name, and its content in base64.
-    """
-    facts: dict[str, Any] = {}
-    for line in output.splitlines():
-        file, _, content = line.strip().partition(" ")
-        if file:
-            name = file.removesuffix(".fact")
-            try:
-                facts[name] = json.loads(base64.b64decode(content))
-            except ValueError as error:
-                facts[name] = f"it is no JSON: {error}"
-    return facts
 
 
 def inventory(access: SshAccess, instances: Sequence[Instance]) -> dict[str, Any]:

@@ -75,6 +75,8 @@ EXAMPLES: tuple[Reason, ...] = (
     n.FactOfAnotherFlavor("c5.large", "c5.xlarge"),
     n.FactOld(70.0, 30.0),
     n.FactFromTheFuture(50.0),
+    n.ClockOff("i-0002", 300.2),
+    n.ClockOff("the head", -20.0),
     e.LauncherFailed("the loss became nan at step 41: lower optimizer.learning_rate"),
     e.LauncherFailed(None),
     e.EnvironmentDestroyed(),
