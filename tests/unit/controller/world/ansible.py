@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from controller.domain import Instance
+from controller.domain import HeadSeen, Instance, NodeSeen
 from controller.domain.errors import AnsibleError
 from controller.domain.observed.nodes import WorkerState
 from controller.edges.ansible import Outcome
+from controller.edges.answer import parse_fact_file
 from controller.edges.ssh import SshAccess
 from tests.unit.controller.world.calls import Effect
 from tests.unit.controller.world.head import Head
@@ -60,15 +61,25 @@ class WorldAnsible:
         return outcome
 
     def _see_head(self, outcome: Outcome) -> None:
+        head = self.world.head
+        written_at = head.hosts_written_at
+        outcome.head = HeadSeen(
+            self.world.launcher_state(),
+            None if head.hosts is None else frozenset(head.hosts),
+            None if written_at is None else written_at + self.world.wall_ahead_s,
+            head.clock_ahead_s - self.world.wall_ahead_s,
+        )
         if self.world.outcome:
-            outcome.local_facts[self.world.head.instance_id] = {
-                "training": {"status": self.world.outcome, "reason": None}
-            }
+            done = {"status": self.world.outcome, "reason": None}
+            outcome.local_facts[head.instance_id] = {"training": done}
 
     def _see_worker(self, outcome: Outcome, node: Node) -> None:
+        ahead_s = node.clock_ahead_s - self.world.wall_ahead_s
+        outcome.nodes[node.instance_id] = NodeSeen(node.instance_id, node.service, ahead_s)
         fact = self.world.fact(node)
         if fact is not None:
-            outcome.local_facts[node.instance_id] = {"iteration": "torn" if node.instance_id in self.torn else fact}
+            read = parse_fact_file(json.dumps(fact).encode())
+            outcome.local_facts[node.instance_id] = {"iteration": "torn" if node.instance_id in self.torn else read}
 
     def _asked(self, asked: Iterable[str]) -> list[Head | Node]:
         everyone: list[Head | Node] = [self.world.head, *self.world.nodes]

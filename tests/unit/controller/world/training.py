@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.domain.observed.nodes import WorkerState
+from controller.domain.observed.nodes import LauncherState, WorkerState
 from tests.unit.controller.world.groups import Groups
 from tests.unit.controller.world.node import Node
 from tests.unit.controller.world.times import iso
@@ -73,6 +73,14 @@ class Training(Groups):
     def ranks(self) -> list[Node]:
         """Returns the nodes that train now, or that trained to the end."""
         return [node for node in self.nodes if node.is_rank]
+
+    def launcher_state(self) -> LauncherState:
+        """Returns what the head's supervisor says of the launcher."""
+        if not self.is_started:
+            return LauncherState.ABSENT
+        if self.outcome:
+            return LauncherState.ENDED
+        return LauncherState.DEAD if self.head.is_launcher_dead else LauncherState.RUNNING
 
     def step_s(self) -> float:
         """Returns the seconds of a step with batches in proportion to speed."""
