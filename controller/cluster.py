@@ -70,9 +70,9 @@ class LiveCluster:
         fact_max_age_s = environment.settings.controller.fact_max_age_s
         self.observer = Observer(self.instances, self.members, ansible, reaching, clock, fact_max_age_s)
         self.costs = Costs(environment, self.made, prices)
-        self.capacity = CapacityFile(environment.capacity_file)
+        self.capacity = CapacityFile(environment.capacity_file, journal.check_writer)
         plan_file = environment.state_directory / PLAN_FILE
-        self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file)
+        self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file, journal.check_writer)
         self.nodes = Nodes(ansible, answering, self.instances, reaching, journal.set_members)
 
     # what a move sees

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -32,12 +32,24 @@ class GroupsPort(Protocol):
 
 
 class Applier:
-    """Gives the flavors' Auto Scaling groups the capacity that is wanted."""
+    """Gives the flavors' Auto Scaling groups the capacity that is wanted.
+
+    Every method that changes something raises SupersededError where another controller has taken over.
+
+    Args:
+        check_writer: Raises SupersededError where this controller may not change anything any more.
+    """
 
     def __init__(
-        self, file: CapacityFile, made: Made, terraform: TerraformPort, aws: GroupsPort, plan_file: Path
+        self,
+        file: CapacityFile,
+        made: Made,
+        terraform: TerraformPort,
+        aws: GroupsPort,
+        plan_file: Path,
+        check_writer: Callable[[], None] = lambda: None,
     ) -> None:
-        self._file, self._made = file, made
+        self._file, self._made, self._check_writer = file, made, check_writer
         self._terraform, self._aws, self._plan_file = terraform, aws, plan_file
 
     def set_capacity(self, fleet: Fleet) -> None:
@@ -61,6 +73,7 @@ class Applier:
             self._file.write(before)
             raise
         if plan.has_changes:
+            self._check_writer()
             self._terraform.apply(plan.file)
 
     def _guarded_plan(self, fleet: Fleet) -> Plan:
@@ -74,10 +87,12 @@ class Applier:
         """Allows a scale-in to end exactly these instances."""
         for flavor in sorted({i.flavor for i in instances}):
             group = self._made.outputs.flavors[flavor].autoscaling_group
+            self._check_writer()
             self._aws.set_protection(group, [i.instance_id for i in instances if i.flavor == flavor], protected=False)
 
     def empty_groups(self) -> None:
         """Gives all workers back without Terraform, which finds it done when it looks the next time."""
+        self._check_writer()
         self._aws.empty(self._made.group_flavors)
         self._file.write(Fleet(dict.fromkeys(self._made.outputs.flavors, 0)))
 

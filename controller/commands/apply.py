@@ -71,10 +71,13 @@ def apply_reviewed(context: Context, options: argparse.Namespace) -> int:
     if plan.is_empty:
         print("Nothing to do: the reviewed plan changes nothing.")
         return 0
+    context.check_lock()
     terraform.apply(reviewed.plan_file)
     store.mark_applied(reviewed, now)
     print(f"Applied {reviewed.seal.name}, exactly as it was reviewed.")
     return 0
 
 
-COMMAND = Command("apply", "make what Terraform declares, and wait until it runs", apply, add_options)
+COMMAND = Command(
+    "apply", "make what Terraform declares, and wait until it runs", apply, add_options, changes_things=True
+)

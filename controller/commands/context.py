@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
 from controller.observe.prices.listed import require_prices
 from controller.observe.progress import read_progress
+from controller.record.environment_lock import EnvironmentLock, locked
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
 from controller.record.live.reporter import Reporter
@@ -48,6 +50,32 @@ class Context:
         api = AwsPrices(self.environment.settings.aws.region)
         self.book = open_book(self.environment, api, self.clock.now, self._note)
         self._journal: Journal | None = None
+        self._lock: EnvironmentLock | None = None
+
+    # the lock
+
+    @contextmanager
+    def alone(self, command: str) -> Iterator[None]:
+        """Keeps other commands that change things out of the environment while inside.
+
+        Raises:
+            LockedError: Another command is inside.
+        """
+        environment = self.environment
+        with locked(environment.state_directory, environment.name, command, self.clock.now(), self._note) as lock:
+            self._lock = lock
+            yield
+
+    def check_lock(self) -> None:
+        """Raises SupersededError when the environment's lock was taken, and is lost."""
+        if self._lock is not None:
+            self._lock.check()
+
+    def take_over(self, journal: Journal) -> None:
+        """Makes this command the only writer of a run. A command that changes nothing takes over nothing."""
+        if self._lock is not None:
+            journal.tell = self._note
+            journal.take_over(self._lock)
 
     # prices
 
@@ -125,6 +153,7 @@ class Context:
                 initial=environment.initial_fleet,
                 now=started_at,
             )
+        self.take_over(journal)
         journal.set_policy(policy)
         limits = environment.settings.limits
         journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd))
@@ -151,6 +180,7 @@ class Context:
         if plan.has_changes:
             if exists:
                 self.admit(plan.document)
+            journal.check_writer()
             terraform.apply(plan.file)
         cluster.made.forget()
         outputs = cluster.made.outputs

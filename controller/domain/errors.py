@@ -119,6 +119,24 @@ class JournalError(CentavoError):
     exit_code = 13
 
 
+class LockedError(CentavoError):
+    """Another command works in the environment. Nothing was changed."""
+
+    exit_code = 16
+
+
+class SupersededError(CentavoError):
+    """This controller has lost the environment's lock, or another one has taken over its run. It does nothing more."""
+
+    exit_code = 17
+
+
+class DiskError(CentavoError):
+    """A file that has to be written can't be: the disk is full or fails. A later attempt may do better."""
+
+    exit_code = 18
+
+
 class StoppedError(CentavoError):
     """A person asked to stop (Ctrl-C, SIGTERM). The journal holds the state; the fleet stays as it is."""
 

@@ -14,6 +14,7 @@ from controller.domain.errors import (
     AwsError,
     CapacityFileError,
     ConfigError,
+    DiskError,
     MoveStuckError,
     NodesError,
     TerraformError,
@@ -30,6 +31,7 @@ PASSING_TROUBLES = (
     TerraformError,
     CapacityFileError,
     ConfigError,
+    DiskError,
 )
 """The errors that end one attempt and not the run: the training goes on, and the next attempt may do better."""
 

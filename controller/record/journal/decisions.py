@@ -8,7 +8,7 @@ from typing import Any
 
 from controller.domain import Decision, Verdict
 from controller.record.journal import codec
-from controller.record.journal.schema import Table
+from controller.record.journal.table import Table
 
 
 class DecisionTable(Table):
@@ -16,10 +16,10 @@ class DecisionTable(Table):
 
     def add_decision(self, decision: Decision) -> None:
         """Keeps a decision."""
-        self._database.execute(
-            "INSERT INTO decisions (at, policy, verdict, reason, decision) VALUES (?, ?, ?, ?, ?)",
-            (decision.at, decision.policy, decision.verdict.value, decision.reason.code, codec.to_json(decision)),
-        )
+        verdict, reason = decision.verdict.value, decision.reason.code
+        row = (decision.at, decision.policy, verdict, reason, codec.to_json(decision))
+        columns = "at, policy, verdict, reason, decision"
+        self._may_write("decisions", (f"INSERT INTO decisions ({columns}) VALUES (?, ?, ?, ?, ?)", row))
 
     def decisions(self) -> Iterator[Decision]:
         """Yields all decisions, oldest first."""

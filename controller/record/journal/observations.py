@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
 from controller.record.journal import codec, summary
-from controller.record.journal.schema import Table
+from controller.record.journal.table import Table
 
 _RECENT = """
 SELECT id FROM (
@@ -28,16 +28,15 @@ class ObservationTable(Table):
         """Keeps an observation, and what the cluster costs an hour at that time, head included."""
         fleet, brief = codec.to_json(observation.fleet), summary.to_plain(summary.summarise(observation, usd_per_hour))
         facts, unknown = codec.to_json(observation.facts), codec.to_json(observation.unknown)
-        self._database.execute("BEGIN IMMEDIATE")
-        with self._database:
-            row = self._database.execute(
-                "INSERT INTO observations (at, fleet, facts, unknown, usd_per_hour) VALUES (?, ?, ?, ?, ?)",
-                (observation.at, fleet, facts, unknown, usd_per_hour),
-            )
-            self._database.execute(
-                "INSERT INTO summaries VALUES (?, ?, ?, ?, ?)",
-                (row.lastrowid, observation.at, usd_per_hour, fleet, codec.to_json(brief)),
-            )
+        whole = (observation.at, fleet, facts, unknown, usd_per_hour)
+        self._may_write(
+            "observations",
+            ("INSERT INTO observations (at, fleet, facts, unknown, usd_per_hour) VALUES (?, ?, ?, ?, ?)", whole),
+            (
+                "INSERT INTO summaries VALUES (last_insert_rowid(), ?, ?, ?, ?)",
+                (observation.at, usd_per_hour, fleet, codec.to_json(brief)),
+            ),
+        )
 
     def observations(self, since: float = 0.0) -> tuple[Observation, ...]:
         """Returns the observations since a time, oldest first."""

@@ -40,12 +40,6 @@ CREATE INDEX observations_at ON observations (at);
 """`decisions.reason` is the reason's code. `moves.reason` and `moves.outcome_reason` are reasons as JSON."""
 
 
-class Table:
-    """A part of the journal, with the database that it is kept in."""
-
-    _database: sqlite3.Connection
-
-
 def open_database(directory: Path) -> sqlite3.Connection:
     """Opens the journal in a run's folder. Every statement is a transaction of its own, unless one was begun.
 
