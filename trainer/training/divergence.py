@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import NoReturn
 
 import numpy as np
 
+from trainer.elastic.exchange import sum_vector
 from trainer.elastic.world import World
 from trainer.record.progress import Progress
 from trainer.training.errors import TrainingFailedError
 from trainer.training.prepare import Prepared
+from trainer.training.validation import are_finite, probe_loss
 
 
 def check_skipped(prepared: Prepared, world: World, progress: Progress, fault: str) -> None:
-    """Raises TrainingFailedError where the present parameters cannot be trained.
+    """Raises TrainingFailedError where parameters are broken, or too many updates in a row were skipped. Collective.
+
+    After the first of several skipped updates, the loss on other sentences tells a bad batch from broken parameters.
 
     Args:
         prepared: The training.
@@ -23,8 +28,8 @@ def check_skipped(prepared: Prepared, world: World, progress: Progress, fault: s
     """
     count = progress.skipped_in_a_row
     updated_at = progress.step - count
-    if count == 1:
-        check_parameters(prepared, world, updated_at)
+    if count == 1 and not math.isfinite(sum_vector(np.array([probe_loss(prepared)]), "probe")[0]):
+        _fail(prepared, world, updated_at, f"{fault} at step {progress.step}")
     if count >= prepared.settings.optimizer.max_skipped_in_a_row:
         what = f"{fault} at step {progress.step}, and no update could be made since step {updated_at} ({count} skipped)"
         _fail(prepared, world, updated_at, what)
@@ -32,7 +37,7 @@ def check_skipped(prepared: Prepared, world: World, progress: Progress, fault: s
 
 def check_parameters(prepared: Prepared, world: World, steps_made: int) -> None:
     """Raises TrainingFailedError where the last update has made parameters that are not finite: no loss shows it."""
-    if not all(np.isfinite(parameter.data().asnumpy()).all() for parameter in prepared.parameters.values()):
+    if not are_finite(prepared.parameters.values()):
         _fail(prepared, world, steps_made, f"some parameters are not finite numbers after step {steps_made}")
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from trainer.data.batch import collate
 from trainer.elastic.exchange import gather_objects
 from trainer.elastic.rank_report import majority
 from trainer.elastic.world import World
-from trainer.training.batch_arrays import arrays_of
 from trainer.training.prepare import Prepared
 from trainer.training.state import TrainingState
-from trainer.training.validation import BATCH_SENTENCES
+from trainer.training.validation import probe_loss
 
 log = logging.getLogger(__name__)
 
@@ -86,14 +84,7 @@ def _source(prepared: Prepared, state: TrainingState, world: World, checksums: S
     has the lowest loss on the same sentences: a fault seldom makes a model better.
     """
     candidates = majority(dict(enumerate(checksums)))
-    losses = gather_objects(_probe(prepared) if state.is_finite else float("inf"), "losses of replicas")
+    losses = gather_objects(probe_loss(prepared) if state.is_finite else float("inf"), "losses of replicas")
     if world.rank == 0 and len({checksums[rank] for rank in candidates}) > 1:
         log.warning("no state of the replicas has a majority: that with the lowest loss is taken, of %s", losses)
     return min(candidates, key=lambda rank: (not losses[rank] < float("inf"), losses[rank], rank))
-
-
-def _probe(prepared: Prepared) -> float:
-    """Returns the summed loss of this rank's model on sentences that are the same on all ranks."""
-    samples = prepared.validation[:BATCH_SENTENCES] or prepared.batches.samples_at(0)[:BATCH_SENTENCES]
-    batch = collate(samples, prepared.vocabulary.pad_id)
-    return float(prepared.model.loss(*arrays_of(batch))[0].asscalar())
