@@ -73,7 +73,7 @@ class LiveCluster:
         self.capacity = CapacityFile(environment.capacity_file, journal.check_writer)
         plan_file = environment.state_directory / PLAN_FILE
         self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file, journal.check_writer)
-        self.nodes = Nodes(ansible, answering, self.instances, reaching, journal.set_members)
+        self.nodes = Nodes(ansible, answering, self.instances, reaching, journal.set_members, journal.check_writer)
 
     # what a pass sees
 

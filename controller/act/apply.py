@@ -29,6 +29,8 @@ class GroupsPort(Protocol):
     def desired(self, groups: Iterable[str]) -> dict[str, int]: ...
     def empty(self, groups: Iterable[str]) -> None: ...
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None: ...
+    def end_instance(self, instance_id: str) -> None: ...
+    def reboot(self, instance_id: str) -> None: ...
 
 
 class Applier:
@@ -89,6 +91,16 @@ class Applier:
             group = self._made.outputs.flavors[flavor].autoscaling_group
             self._check_writer()
             self._aws.set_protection(group, [i.instance_id for i in instances if i.flavor == flavor], protected=False)
+
+    def end_instance(self, instance: Instance) -> None:
+        """Ends a worker, so that its group launches another one."""
+        self._check_writer()
+        self._aws.end_instance(instance.instance_id)
+
+    def reboot(self, instance: Instance) -> None:
+        """Reboots an instance. Its services come up by themselves."""
+        self._check_writer()
+        self._aws.reboot(instance.instance_id)
 
     def empty_groups(self) -> None:
         """Gives all workers back without Terraform, which finds it done when it looks the next time."""

@@ -46,7 +46,8 @@ _NEVER_STARTED = (GuardError, CapacityFileError)
 class Mover:
     """Takes moves on, one pass at a time. `unavailable` remembers flavors that could not be had, and why.
 
-    `aside` holds the nodes that a move without a way back leaves alone for a while.
+    `aside` holds the nodes that a move without a way back leaves alone for a while. `dropped` returns those that were
+    taken out for a fault.
     """
 
     def __init__(
@@ -57,9 +58,11 @@ class Mover:
         track: Track,
         unavailable: Callable[[Collection[str], Reason], None],
         aside: Aside,
+        dropped: Callable[[], Collection[str]] = frozenset,
     ) -> None:
         self._cluster, self._clock, self._limits = cluster, clock, limits
-        self._track, self._unavailable, self._aside = track, unavailable, aside
+        self._track, self._unavailable = track, unavailable
+        self._aside, self._dropped = aside, dropped
         self._setbacks: Counter[int] = Counter()
         self._without_target_since: dict[int, float] = {}
 
@@ -104,6 +107,7 @@ class Mover:
             capacity=self._cluster.desired(),
             drain_s=self._limits.drain_s,
             bad=step.move.drain,
+            dropped=self._dropped(),
             aside={} if goal.way_back else self._aside.now(),
         )
         actions = next_actions(goal, seen)

@@ -42,9 +42,12 @@ class Nodes:
         instances: Instances,
         reaching: Reaching,
         keep_members: Callable[[frozenset[str]], None],
+        check_writer: Callable[[], None] = lambda: None,
     ) -> None:
+        """Makes the nodes of a run. `check_writer` raises SupersededError where nothing may be done any more."""
         self._ansible, self._answering = ansible, answering
         self._instances, self._reaching, self._keep_members = instances, reaching, keep_members
+        self._check_writer = check_writer
 
     def silent(self, instances: Sequence[Instance]) -> Mapping[str, str]:
         """Returns what SSH said of the instances that don't answer, by instance id."""
@@ -98,6 +101,7 @@ class Nodes:
         timeout_s: float | None = None,
         **extra: Any,
     ) -> Outcome:
+        self._check_writer()
         return self._ansible.play(
             playbook,
             self._reaching.access(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from controller.act.aside import Aside
@@ -18,11 +18,11 @@ from controller.observe.changes import membership_changes
 class Moving:
     """The moves of one run."""
 
-    def __init__(self, job: Job, waits: Waits, aside: Aside) -> None:
+    def __init__(self, job: Job, waits: Waits, aside: Aside, dropped: Callable[[], Collection[str]]) -> None:
         self._job = job
         track = Track(job.clock, job.journal.save_move, job.note_move)
         limits = move_limits(job.settings)
-        self._mover = Mover(job.cluster, job.clock, limits, track, waits.remember_unavailable, aside)
+        self._mover = Mover(job.cluster, job.clock, limits, track, waits.remember_unavailable, aside, dropped)
 
     def go_on(self, move: Move, observation: Observation) -> None:
         """Makes one pass on a move that is under way."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from controller.act.aside import Aside
 from controller.act.doing import Doer
 from controller.act.reconcile.actions import Reached, Wait
@@ -16,8 +18,8 @@ from controller.loop.job import Job
 class Upkeep:
     """Keeps the fleet that the capacity file asks for training."""
 
-    def __init__(self, job: Job, aside: Aside) -> None:
-        self._job, self._aside = job, aside
+    def __init__(self, job: Job, aside: Aside, dropped: Callable[[], Collection[str]]) -> None:
+        self._job, self._aside, self._dropped = job, aside, dropped
 
     def go_on(self, observation: Observation) -> bool:
         """Does what is to be done for the present fleet. Returns whether there was anything."""
@@ -31,6 +33,7 @@ class Upkeep:
             capacity=None,
             drain_s=timeouts.drain_s,
             aside=self._aside.now(),
+            dropped=self._dropped(),
         )
         actions = [a for a in next_actions(Goal(wanted), seen) if not isinstance(a, (Wait, Reached))]
         try:

@@ -48,7 +48,11 @@ def rescued(seen: Seen) -> tuple[SeenNode, ...]:
 def leaving(target: Fleet, seen: Seen) -> tuple[SeenNode, ...]:
     """Returns the nodes that take no part and that the target has no room for."""
     kept = {node.instance_id for node in newcomers(target, seen)}
-    return tuple(node for node in seen.strangers if node.instance_id not in kept)
+    return tuple(node for node in seen.nodes if not _takes_part(node) and node.instance_id not in kept)
+
+
+def _takes_part(node: SeenNode) -> bool:
+    return node.is_member and not node.is_dropped
 
 
 def _readiness(node: SeenNode) -> tuple[Any, ...]:

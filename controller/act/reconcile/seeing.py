@@ -31,6 +31,7 @@ def see(
     has_ended: bool = False,
     bad: Collection[str] = (),
     aside: Mapping[str, str] | None = None,
+    dropped: Collection[str] = (),
 ) -> Seen:
     """Returns what is seen.
 
@@ -41,6 +42,7 @@ def see(
         drain_s: After how many seconds a hosts file has had its time to take effect.
         has_ended: Whether the training has ended, so that its launcher needs no stop.
         bad: The nodes (instance ids) that a decision wants to lose.
+        dropped: The nodes (instance ids) that were taken out for a fault.
         aside: The nodes (instance ids) that are left alone for a while, and why. They count as silent.
     """
     head = observation.head
@@ -61,6 +63,7 @@ def see(
                 is_member=is_member,
                 rank=None if fact is None else fact.rank,
                 leaves_first=node in bad,
+                is_dropped=node in dropped,
                 launched_at=worker.launched_at,
                 said=(fact.reason or "") if fact is not None else said.get(node, ""),
             )

@@ -50,6 +50,7 @@ class SeenNode:
         is_member: Whether the head's hosts file names it.
         rank: Its rank, where its fact says one.
         leaves_first: Whether it is one of the nodes that a decision wants to lose.
+        is_dropped: Whether it was taken out for a fault, so that it must not take part any more.
         launched_at: When EC2 launched it (seconds since the epoch).
         said: Why it is silent, or why its rank failed.
     """
@@ -60,6 +61,7 @@ class SeenNode:
     is_member: bool = False
     rank: int | None = None
     leaves_first: bool = False
+    is_dropped: bool = False
     launched_at: float | None = None
     said: str = ""
 
@@ -84,13 +86,13 @@ class Seen:
 
     @property
     def members(self) -> tuple[SeenNode, ...]:
-        """The living nodes that the hosts file names."""
-        return tuple(node for node in self.nodes if node.is_member)
+        """The living nodes that the hosts file names, without those that were taken out for a fault."""
+        return tuple(node for node in self.nodes if node.is_member and not node.is_dropped)
 
     @property
     def strangers(self) -> tuple[SeenNode, ...]:
-        """The living nodes that the hosts file does not name."""
-        return tuple(node for node in self.nodes if not node.is_member)
+        """The living nodes that the hosts file does not name and that may take part."""
+        return tuple(node for node in self.nodes if not node.is_member and not node.is_dropped)
 
 
 def fleet_of(nodes: Iterable[SeenNode]) -> Fleet:
