@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 import uuid
@@ -119,3 +120,14 @@ def test_every_node_is_tried_within_one_limit_however_many_are_silent(
     assert answers.pop("i-1") is None
     assert set(answers.values()) == {f"no answer within {LIMIT_S} s"}
     assert not any(map(is_alive, ssh_processes(hosts.access, "i-hangs-0")))
+
+
+def test_a_host_with_another_key_than_before_is_not_asked(hosts: SshHosts, ansible: Ansible) -> None:
+    asked = [hosts.answering("i-head"), hosts.answering("i-1")]
+    assert ansible.read_local_facts(hosts.access, asked, {"centavo": CENTAVO}).failures == {}
+    ssh.end_connections(hosts.access, ["i-1"])
+    known = hosts.access.known_hosts_file
+    other = hosts.access.identity_file.with_suffix(".pub").read_text().split()[1]
+    known.write_text(re.sub(r"(?m)^(\S+ \S+) \S+", rf"\1 {other}", known.read_text()))
+    outcome = ansible.read_local_facts(hosts.access, asked, {"centavo": CENTAVO})
+    assert set(outcome.failures) == {"i-1"} and outcome.head is not None
