@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -29,6 +30,16 @@ def to_json(value: Any) -> str:
     return json.dumps(plain(value), separators=(",", ":"), allow_nan=False)
 
 
+def packed(value: Any) -> bytes:
+    """Returns a domain value, or a tuple of them, as JSON that zlib has packed."""
+    return zlib.compress(to_json(value).encode())
+
+
+def unpacked(column: str | bytes) -> Any:
+    """Returns what `packed` has written, as plain data. Older journals have the JSON itself."""
+    return json.loads(column if isinstance(column, str) else zlib.decompress(column))
+
+
 def plain(value: Any) -> Any:
     """Returns a domain value as dictionaries, lists, strings and numbers."""
     if isinstance(value, Fleet):
@@ -44,19 +55,19 @@ def plain(value: Any) -> Any:
     return value
 
 
-def facts_from_json(text: str) -> tuple[Fact, ...]:
-    """Returns facts that `to_json` has written."""
-    return tuple(_fact(raw) for raw in json.loads(text))
+def read_facts(column: str | bytes) -> tuple[Fact, ...]:
+    """Returns facts that `packed` has written."""
+    return tuple(_fact(raw) for raw in unpacked(column))
 
 
-def unknown_from_json(text: str) -> tuple[UnknownNode, ...]:
-    """Returns unknown nodes that `to_json` has written."""
-    return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in json.loads(text))
+def read_unknown(column: str | bytes) -> tuple[UnknownNode, ...]:
+    """Returns unknown nodes that `packed` has written."""
+    return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in unpacked(column))
 
 
-def decision_from_json(text: str) -> Decision:
-    """Returns a decision that `to_json` has written, by this Centavo or an earlier one."""
-    raw = json.loads(text)
+def read_decision(column: str | bytes) -> Decision:
+    """Returns a decision that `packed` has written, by this Centavo or an earlier one."""
+    raw = unpacked(column)
     raw["verdict"], raw["reason"] = Verdict(raw["verdict"]), reason_from_plain(raw["reason"])
     raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
     raw["flavors"] = tuple(map(flavor_from_plain, raw["flavors"]))
