@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from controller.domain import (
@@ -23,6 +24,9 @@ from controller.domain import (
 )
 from controller.domain.reasons import Reason
 from controller.record.journal.reasons import plain_reason, reason_from_plain, reason_from_text
+
+PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types whose values are plain already."""
 
 
 def to_json(value: Any) -> str:
@@ -42,14 +46,14 @@ def unpacked(column: str | bytes) -> Any:
 
 def plain(value: Any) -> Any:
     """Returns a domain value as dictionaries, lists, strings and numbers."""
-    if isinstance(value, Fleet):
-        return dict(value)
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Reason):
         return plain_reason(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping):  # a fleet is one
         return {str(key): plain(part) for key, part in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: plain(getattr(value, name)) for name in _field_names(type(value))}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     return value
@@ -105,6 +109,11 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
     values["phase"] = MovePhase(values["phase"])
     values["is_probe"] = bool(values["is_probe"])
     return Move(**values)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
 
 
 def _fact(raw: dict[str, Any]) -> Fact:

@@ -184,7 +184,7 @@ def test_a_clock_that_steps_back_loses_no_summary(journal: Journal) -> None:
     assert [number for number, _ in journal.summaries()] == list(range(1, 81))
 
 
-@pytest.mark.parametrize("make", [synthetic.moved_run, synthetic.failed_run, synthetic.running_run, long_run])
+@pytest.mark.parametrize("make", [synthetic.running_run, long_run])
 def test_what_is_shown_of_a_run_is_the_same_as_if_all_of_it_were_kept(
     make: Callable[[Path], Journal], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
