@@ -29,6 +29,8 @@ class GroupsPort(Protocol):
     def desired(self, groups: Iterable[str]) -> dict[str, int]: ...
     def empty(self, groups: Iterable[str]) -> None: ...
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None: ...
+    def end_instance(self, instance_id: str) -> None: ...
+    def reboot(self, instance_id: str) -> None: ...
 
 
 class Applier:
@@ -64,7 +66,7 @@ class Applier:
         check_capacity(whole, self._file.path, self._made.max_nodes)
         self._file.refuse_if_changed()
         before = self._file.last
-        if before == whole and self._desired() == whole:
+        if before == whole and self.desired() == whole:
             return
         self._file.write(whole)
         try:
@@ -90,6 +92,16 @@ class Applier:
             self._check_writer()
             self._aws.set_protection(group, [i.instance_id for i in instances if i.flavor == flavor], protected=False)
 
+    def end_instance(self, instance: Instance) -> None:
+        """Ends a worker, so that its group launches another one."""
+        self._check_writer()
+        self._aws.end_instance(instance.instance_id)
+
+    def reboot(self, instance: Instance) -> None:
+        """Reboots an instance. Its services come up by themselves."""
+        self._check_writer()
+        self._aws.reboot(instance.instance_id)
+
     def empty_groups(self) -> None:
         """Gives all workers back without Terraform, which finds it done when it looks the next time."""
         self._check_writer()
@@ -101,7 +113,7 @@ class Applier:
 
         Then a person has changed the file and not applied it.
         """
-        asked, applied = self._file.read(), self._desired()
+        asked, applied = self._file.read(), self.desired()
         if asked != applied:
             reason = CapacityNotApplied(str(self._file.path), asked, applied)
             raise CapacityFileError(
@@ -110,6 +122,7 @@ class Applier:
                 reason=reason,
             )
 
-    def _desired(self) -> Fleet:
+    def desired(self) -> Fleet:
+        """Returns what the Auto Scaling groups are set to. Raises AwsError."""
         flavors = self._made.group_flavors
         return Fleet({flavors[group]: count for group, count in self._aws.desired(flavors).items()})

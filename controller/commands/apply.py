@@ -35,14 +35,12 @@ def apply(context: Context, options: argparse.Namespace) -> int:
         return apply_reviewed(context, options)
     journal = context.journal()
     cluster = context.cluster(journal)
-    began = context.clock.now()
     context.bring_up(cluster, journal)
     settings = context.environment.settings.controller
-    workers = wait_until_up(cluster, context.clock, settings, cluster.capacity.last, began)
-    cluster.note_cost()
+    wait_until_up(cluster, context.clock, settings, cluster.capacity.last)
     print(
         f"{context.environment.name} is up: the head {cluster.instances.head().instance_id}, and "
-        f"{len(workers)} workers ({cluster.capacity.last})."
+        f"{cluster.capacity.last.size} workers ({cluster.capacity.last})."
     )
     return 0
 

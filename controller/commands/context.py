@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
-from controller.config.checks import check_limits
+from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
 from controller.config.load import load_environment
@@ -20,7 +20,7 @@ from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
 from controller.edges.ssh import answering
-from controller.edges.terraform import Terraform
+from controller.edges.terraform import Terraform, TerraformLimits
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
 from controller.observe.prices.asked import Wanted
@@ -103,7 +103,9 @@ class Context:
         environment = self.environment
         log = (log_directory or environment.state_directory) / "terraform.log"
         init_script = [str(environment.root / "terraform" / "init"), environment.name]
-        return Terraform(environment.directory, log, init_script, self.clock.is_stopping)
+        limits = TerraformLimits(**environment.settings.controller.timeouts.terraform.model_dump())
+        records = environment.state_directory / "terraform"
+        return Terraform(environment.directory, log, init_script, self.clock.is_stopping, limits, records, self._note)
 
     def cluster(self, journal: Journal) -> LiveCluster:
         """Returns the cluster, as one run sees it."""
@@ -145,6 +147,8 @@ class Context:
         journal = unfinished_run(environment.runs_directory, environment.name)
         started_at = self.clock.now() if journal is None else journal.info().started_at
         asked, policy = ask(started_at), policy or environment.settings.controller.policy
+        if asked.budget_usd is not None:
+            check_budget(environment, asked.budget_usd)
         if journal is None:
             journal = start_run(
                 environment.runs_directory,
@@ -156,7 +160,7 @@ class Context:
         self.take_over(journal)
         journal.set_policy(policy)
         limits = environment.settings.limits
-        journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd))
+        journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd, limits.ceiling_usd))
         self._journal = journal
         return journal
 

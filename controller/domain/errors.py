@@ -101,8 +101,8 @@ class NodesError(FlavorsError):
     exit_code = 10
 
 
-class MoveStuckError(CentavoError):
-    """A move can be neither finished nor undone at the moment. Nothing was removed."""
+class HeadError(CentavoError):
+    """The head does not answer, and nothing can be done with the nodes without it."""
 
     exit_code = 11
 
@@ -111,6 +111,12 @@ class TrainingFailedError(CentavoError):
     """The training ended without success."""
 
     exit_code = 12
+
+
+class BudgetReachedError(CentavoError):
+    """The training was stopped, because its budget is used up. Everything was given back."""
+
+    exit_code = 14
 
 
 class JournalError(CentavoError):

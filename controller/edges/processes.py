@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,8 @@ class Process:
 
     def is_dead(self) -> bool:
         """Returns whether the process is known to have ended. Of another machine's processes nothing is known."""
-        return self.host == socket.gethostname() and _started(self.pid) != (self.started or None)
+        now = _started(self.pid)
+        return self.host == socket.gethostname() and (now is None or now != self.started)
 
 
 def this_process() -> Process:
@@ -45,8 +46,8 @@ def process(pid: int) -> Process:
 
 def _user() -> str:
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a number without a name
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container may run under a number without a name
         return str(os.getuid())
 
 

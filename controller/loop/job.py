@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.act.waiting import MoveLimits
+from controller.act.reconcile.patience import MoveLimits
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
 from controller.config.settings import ControllerSettings
@@ -15,7 +15,7 @@ from controller.domain.errors import (
     CapacityFileError,
     ConfigError,
     DiskError,
-    MoveStuckError,
+    GuardError,
     NodesError,
     TerraformError,
 )
@@ -24,7 +24,6 @@ from controller.record.journal import Journal
 from controller.record.live.reporter import Reporter
 
 PASSING_TROUBLES = (
-    MoveStuckError,
     AwsError,
     AnsibleError,
     NodesError,
@@ -32,6 +31,7 @@ PASSING_TROUBLES = (
     CapacityFileError,
     ConfigError,
     DiskError,
+    GuardError,
 )
 """The errors that end one attempt and not the run: the training goes on, and the next attempt may do better."""
 

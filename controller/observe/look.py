@@ -70,7 +70,9 @@ class Observer:
         )
         aside = _unknown([i for i in workers if i not in taking_part], TakesNoPart())
         nodes = tuple(outcome.nodes[i.instance_id] for i in running if i.instance_id in outcome.nodes)
-        return Observation(now, running_fleet(workers), facts, unknown + aside, outcome.head, nodes)
+        return Observation(
+            now, running_fleet(workers), facts, unknown + aside, outcome.head, nodes, dict(outcome.failures)
+        )
 
     def glance(self) -> Observation:
         """Returns which workers run now, without asking them. Raises AwsError."""

@@ -7,6 +7,7 @@ it. One training in a hundred died of that. Allgather and allreduce read the nam
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import horovod.mxnet as hvd
@@ -15,6 +16,12 @@ import mxnet as mx
 from trainer.optim.gradient_buckets import grouped
 
 CHUNK_ELEMENTS = 16_000_000
+MEAN_SCALE = 2.0**10
+"""What the mean gradient of a token is multiplied with before it travels as float16.
+
+Elements of a mean gradient that are below 63 then fit into float16 (65,504 at most), and those above 6e-8 keep all of
+its digits. An element that does not fit becomes infinite, and the update is skipped.
+"""
 
 
 def has_nccl() -> bool:
@@ -49,21 +56,31 @@ def broadcast_arrays(arrays: list[Any], root: int, name: str) -> None:
     mx.nd.waitall()
 
 
-def sum_gradients(buckets: list[Any], compression: str) -> None:
+def sum_gradients(buckets: list[Any], compression: str, most_tokens: int) -> None:
     """Replaces the gradients by their sums over the ranks.
 
     Args:
-        buckets: float32 vectors that hold the gradients. Each takes one negotiation.
-        compression: "fp16": they travel as float16; "none": as they are.
+        buckets: float32 vectors that hold the gradients, summed over this rank's tokens. Each takes one negotiation.
+        compression: "fp16": they travel as float16, scaled by `scale_of`; "none": as they are.
+        most_tokens: The most tokens of all ranks in one step. It is the same on all ranks.
     """
     if _is_alone():
         return
-    compressor = hvd.Compression.fp16 if compression == "fp16" else hvd.Compression.none
+    scale = scale_of(most_tokens)
     for number, bucket in enumerate(buckets):
-        tensor, context = compressor.compress(bucket)
+        tensor = (bucket * scale).astype("float16") if compression == "fp16" else bucket
         hvd.allreduce_(tensor, average=False, name=f"gradients.{number}", priority=-number)
         if tensor is not bucket:
-            bucket[:] = compressor.decompress(tensor, context)
+            bucket[:] = tensor.astype("float32") / scale
+
+
+def scale_of(most_tokens: int) -> float:
+    """Returns what sums over up to `most_tokens` tokens are multiplied with, so that they fit into float16.
+
+    It is a power of two: scaling there and back changes no digit of a float32. Without it, a large batch overflows:
+    a sum grows with the number of tokens, and their mean does not.
+    """
+    return float(MEAN_SCALE / 2.0 ** math.ceil(math.log2(max(1, most_tokens))))
 
 
 def sum_vector(values: Any, name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trainer.elastic.exchange import gather_objects
@@ -20,6 +22,7 @@ class RankReport:
     Attributes:
         has_state: Whether it has the common state of the training.
         step: The step of that state.
+        checksum: The checksum of that state; None where it has none.
         lost_steps: Steps that it has undone since the last world.
         last_size: The size of the last world that it was part of.
         speed_tokens_per_s: Its measured speed in target tokens.
@@ -29,6 +32,7 @@ class RankReport:
 
     has_state: bool
     step: int
+    checksum: str | None
     lost_steps: int
     last_size: int | None
     speed_tokens_per_s: float | None
@@ -58,7 +62,28 @@ def exchange_reports(report: RankReport) -> tuple[list[RankReport], int]:
     return reports, source
 
 
-def source_of(reports: list[RankReport]) -> int:
-    """Returns the rank whose state all take over: the first of the most advanced; 0 where no rank has any state."""
-    holders = [rank for rank, report in enumerate(reports) if report.has_state]
-    return max(holders, key=lambda rank: (reports[rank].step, -rank), default=0)
+def source_of(reports: Sequence[RankReport]) -> int:
+    """Returns the rank whose state all take over; 0 where no rank has any state.
+
+    It is one of the most advanced ranks: of these the first one whose state most of them have.
+    """
+    furthest = max((report.step for report in reports if report.has_state), default=None)
+    if furthest is None:
+        return 0
+    return min(majority({rank: report.checksum for rank, report in _at(furthest, reports).items()}))
+
+
+def majority(checksums: Mapping[int, str | None]) -> list[int]:
+    """Returns the ranks whose checksum is the most frequent one. Where several are, all their ranks are returned."""
+    counts = Counter(checksums.values())
+    return [rank for rank, checksum in checksums.items() if counts[checksum] == max(counts.values())]
+
+
+def deviating(reports: Sequence[RankReport], source: int) -> list[int]:
+    """Returns the ranks that are as advanced as rank `source`, and have another state."""
+    furthest = _at(reports[source].step, reports) if reports[source].has_state else {}
+    return [rank for rank, report in furthest.items() if report.checksum != reports[source].checksum]
+
+
+def _at(step: int, reports: Sequence[RankReport]) -> dict[int, RankReport]:
+    return {rank: report for rank, report in enumerate(reports) if report.has_state and report.step == step}

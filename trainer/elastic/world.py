@@ -24,6 +24,9 @@ from trainer.elastic.rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
 
+MEETINGS = 20
+"""So many meetings in a row to which some rank did not come end the training of this rank. Each takes up to 20 s."""
+
 
 class World:
     """The present world, as this rank sees it. Under elastic Horovod one world follows another."""
@@ -50,7 +53,13 @@ class World:
         return self._updates.are_pending
 
     def join(self) -> None:
-        """Becomes a rank of the world that the environment names."""
+        """Becomes a rank of the world that the environment names.
+
+        Raises:
+            RemovedFromJobError: This rank has no place in the training.
+            LauncherLostError: The launcher is gone.
+            WorldLostError: The ranks do not come together.
+        """
         if self.is_elastic and "HOROVOD_CYCLE_TIME" in self._environment:
             self._begin_alone()
         if self._rendezvous is not None and not self._rendezvous.meet():
@@ -64,7 +73,8 @@ class World:
         Raises:
             RemovedFromJobError: This rank has no place in the next world.
             LauncherLostError: The launcher is gone.
-            WorldLostError: The training is not elastic, so that there is no next world.
+            WorldLostError: The training is not elastic, so that there is no next world, or the ranks do not come
+                together.
         """
         if self._rendezvous is None:
             raise WorldLostError("this training is not elastic: a rank that is lost ends it")
@@ -83,11 +93,13 @@ class World:
         hvd.shutdown()
 
     def _rejoin(self, rendezvous: Rendezvous) -> None:
-        rendezvous.take_slot()
-        while not rendezvous.meet():
-            log.warning("a rank did not come to the meeting; trying without it")
+        for _ in range(MEETINGS):
             rendezvous.take_slot()
-        self._start_horovod()
+            if rendezvous.meet():
+                self._start_horovod()
+                return
+            log.warning("a rank did not come to the meeting; trying without it")
+        raise WorldLostError(f"some rank was missing at {MEETINGS} meetings in a row: look at the logs of the nodes")
 
     def _begin_alone(self) -> None:
         """Starts Horovod without the variables that name a world, and stops it again. It takes some 10 ms."""

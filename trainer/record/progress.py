@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from trainer.checkpoint.log_lines import LogLines
 from trainer.settings.training import StopSettings
 
 
@@ -13,10 +14,14 @@ class Progress:
     """How far a training is, over all ranks and epochs.
 
     Attributes:
-        step: Updates of the parameters.
-        cursor: Global batches taken.
-        tokens: Target tokens trained on.
-        loss: The loss of the last step in nats per target token.
+        step: Steps made. A step whose update was skipped counts like any other.
+        cursor: Global batches taken, those of skipped updates included.
+        tokens: Target tokens of these batches.
+        loss: The loss of the last step whose update was made, in nats per target token.
+        skipped_updates: Steps whose update was skipped, since the loss or a gradient was not a finite number.
+        skipped_in_a_row: How many of them were the last steps.
+        replicas_corrected: How often a rank differed from the others and took over their state.
+        replicas_equal_at: The last step after which all ranks were known to have the same state.
         steps_lost: Steps that were undone and made again. None: unknown, since a training that ends without a
             checkpoint leaves no count.
         restarts: How often the training was resumed from a checkpoint.
@@ -31,22 +36,31 @@ class Progress:
     cursor: int = 0
     tokens: int = 0
     loss: float | None = None
+    skipped_updates: int = 0
+    skipped_in_a_row: int = 0
+    replicas_corrected: int = 0
+    replicas_equal_at: int = 0
     steps_lost: int | None = 0
     restarts: int = 0
     best_validation: float | None = None
     poor_validations: int = 0
     stopped: str | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
-    log: list[dict[str, Any]] = field(default_factory=list)
+    log: LogLines = field(default_factory=LogLines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns a deep copy as plain data."""
-        return asdict(self)
+        """Returns a copy by the names of the attributes. What it costs does not grow with the log."""
+        values = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+        return values | {"changes": list(self.changes), "log": self.log.copy()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Progress:
         """Returns the progress of which `data` is the `as_dict`."""
-        return cls(**data)
+        progress = cls(**data)
+        log = data.get("log", [])
+        progress.changes = list(progress.changes)
+        progress.log = log.copy() if isinstance(log, LogLines) else LogLines(log)
+        return progress
 
     def is_done(self, stop: StopSettings, batches_per_epoch: int) -> bool:
         """Returns whether the amount of work has been done, or the training was stopped early."""
@@ -85,6 +99,7 @@ class Progress:
             patience: The present setting. An early stop holds only if it follows from it.
         """
         self.restarts += 1
+        self.skipped_in_a_row = 0
         if not was_stopped:
             self.steps_lost = None
         if patience is None or self.poor_validations < patience:
@@ -92,10 +107,20 @@ class Progress:
 
     def count_step(self, tokens: int, loss: float, batches: int) -> None:
         """Counts a step that took `batches` global batches with `tokens` target tokens."""
+        self._move_on(tokens, batches)
+        self.loss = loss
+        self.skipped_in_a_row = 0
+
+    def count_skipped_step(self, tokens: int, batches: int) -> None:
+        """Counts a step whose update was skipped: its batches were read, and are not read again."""
+        self._move_on(tokens, batches)
+        self.skipped_updates += 1
+        self.skipped_in_a_row += 1
+
+    def _move_on(self, tokens: int, batches: int) -> None:
         self.step += 1
         self.cursor += batches
         self.tokens += tokens
-        self.loss = loss
 
     def lose(self, steps: int) -> None:
         """Counts steps that were undone."""

@@ -16,6 +16,7 @@ TAGS = {
     "validation_loss": "validation/loss",
     "tokens_per_s": "training/tokens_per_second",
     "world_size": "training/world_size",
+    "skipped_updates": "training/skipped_updates",
 }
 
 

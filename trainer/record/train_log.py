@@ -75,6 +75,17 @@ class TrainLog:
                 *(100 * line[name] for name in ("padding_share", "data_wait_share")),
             )
 
+    def add_skipped_step(self, progress: Progress, totals: StepTotals, fault: str, rank: int) -> None:
+        """Takes a step that `progress` has counted already, and whose update was skipped because of `fault`."""
+        self._window.add(totals)
+        line = {"step": progress.step, "skipped_updates": progress.skipped_updates, "t": timestamp(time.time())}
+        self._keep(progress, line, rank)
+        if rank == 0:
+            log.warning(
+                "step %d: %s; its update is skipped (%d skipped in a row, %d in all)",
+                *(progress.step, fault, progress.skipped_in_a_row, progress.skipped_updates),
+            )
+
     def add_validation(self, progress: Progress, loss: float, rank: int) -> None:
         """Takes the mean loss of the validation split (nats per target token) after the last step."""
         line = {"step": progress.step, "validation_loss": round(loss, 5), "t": timestamp(time.time())}

@@ -28,6 +28,12 @@ class OptimizerSettings(Section):
     clip_norm: Number | None = Field(
         default=None, gt=0, description="gradients (the mean over the tokens) of a larger norm are scaled down to it"
     )
+    max_skipped_in_a_row: int = Field(
+        default=10,
+        ge=1,
+        description="an update is skipped where the loss or a gradient is not a finite number; the training fails when "
+        "so many updates in a row are skipped",
+    )
 
 
 class StopSettings(Section):
@@ -63,6 +69,17 @@ class ElasticSettings(Section):
 
     commit_every_steps: int = Field(
         default=10, ge=1, description="steps between two commits: the most that a rank which is lost can cost"
+    )
+    max_failures_without_step: int = Field(
+        default=5,
+        ge=1,
+        description="the training fails when ranks are lost so many times with no new step in between",
+    )
+    check_replicas_every_steps: int = Field(
+        default=100,
+        ge=0,
+        description="how often the ranks compare checksums of parameters and optimizer; a rank that differs takes over "
+        "the state of the majority; 0: never",
     )
 
 

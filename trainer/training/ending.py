@@ -13,6 +13,7 @@ from trainer.inference.score import score
 from trainer.inference.translate import translate
 from trainer.training.divergence import check_parameters
 from trainer.training.loop import Training
+from trainer.training.replicas import compare
 from trainer.training.results import keep_results
 from trainer.training.state import average
 
@@ -30,7 +31,7 @@ def finish(training: Training, world: World) -> dict[str, Any]:
         The scores. When this returns, rank 0 has put them and the model into the storage.
 
     Raises:
-        TrainingFailedError: The parameters are not finite numbers.
+        TrainingFailedError: The parameters are not finite numbers, or ranks are lost again and again.
     """
     while True:
         try:
@@ -40,10 +41,11 @@ def finish(training: Training, world: World) -> dict[str, Any]:
             return scores
         except WorldLostError as error:
             log.warning("a rank is lost (%s); finishing without it", error)
-            training.run_again(world)
+            training.run_again(world, error)
 
 
 def _finish(training: Training, world: World) -> dict[str, Any]:
+    compare(training.prepared, training.state, world)
     check_parameters(training.prepared, world, training.state.progress.step)
     trained = gather_objects(training.state.digest(), "digests")
     digests = trained
@@ -98,6 +100,8 @@ def _scores(training: Training, world: World, digests: list[str]) -> dict[str, A
         "exact_match": result.exact_match,
         "signature": result.signature,
         "steps_lost": progress.steps_lost,
+        "skipped_updates": progress.skipped_updates,
+        "replicas_corrected": progress.replicas_corrected,
         "restarts": progress.restarts,
         "stopped": progress.stopped,
         "changes": progress.changes,

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict
-from functools import partial
 
 from trainer.data.batch import collate
 from trainer.data.batch_stream import Cut
 from trainer.elastic.balance import Balancer
 from trainer.elastic.errors import MembershipChanged, WorldLostError
-from trainer.elastic.failures import translating_failures
+from trainer.elastic.failures import FailureCount, translating_failures
 from trainer.elastic.world import World
 from trainer.messages.lines import Messenger
 from trainer.node.fact import RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.requests import Requests
-from trainer.record.step_statistics import Iteration, StepStatistics
-from trainer.record.step_totals import StepTotals
+from trainer.record.step_statistics import StepStatistics
 from trainer.record.tensorboard import EventFile
 from trainer.record.train_log import TrainLog
-from trainer.training.divergence import check_loss
-from trainer.training.errors import TrainingStopped
+from trainer.training.divergence import check_skipped
+from trainer.training.errors import TrainingFailedError, TrainingStopped
 from trainer.training.membership import Membership
 from trainer.training.prepare import Prepared
+from trainer.training.replicas import compare_if_due
 from trainer.training.schedule import Schedule
 from trainer.training.state import TrainingState
-from trainer.training.step import TrainingStep
+from trainer.training.step import TakenStep, TrainingStep
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +53,7 @@ class Training:
         self._log = TrainLog(self.events)
         self._schedule = Schedule(prepared, self.state, self._log)
         self._statistics = StepStatistics(settings.facts.window, settings.facts.warmup_steps)
+        self._failures = FailureCount(settings.elastic.max_failures_without_step)
 
     def warm_up(self, rounds: int = 2) -> None:
         """Computes a part of the first batch and throws it away. The first round is slow, the last one is measured."""
@@ -75,9 +75,13 @@ class Training:
         world.join()
         self._run_worlds(world)
 
-    def run_again(self, world: World) -> None:
-        """Goes back to the last commit and trains from there, after a rank was lost when all steps were done."""
-        self._membership.go_back()
+    def run_again(self, world: World, error: WorldLostError) -> None:
+        """Goes back to the last commit and trains from there, after a rank was lost when all steps were done.
+
+        Raises:
+            TrainingFailedError: Ranks are lost again and again.
+        """
+        self._go_back(error)
         world.reset()
         self._run_worlds(world)
 
@@ -91,10 +95,23 @@ class Training:
             except MembershipChanged:
                 log.info("the fleet changes after step %d", self.state.progress.step)
             except WorldLostError as error:
-                self._membership.go_back()
-                log.warning("a rank is lost (%s); back to step %d", error, self.state.progress.step)
+                self._go_back(error)
             self.prepared.batches.close()
             world.reset()
+
+    def _go_back(self, error: WorldLostError) -> None:
+        """Goes back to the last commit, unless ranks were lost too often since the last new step."""
+        lost_at = self.state.progress.step
+        is_too_often = self._failures.note(lost_at)
+        self._membership.go_back()
+        log.warning("a rank is lost (%s); back to step %d", error, self.state.progress.step)
+        if is_too_often:
+            count = self._failures.in_a_row
+            raise TrainingFailedError(
+                f"ranks were lost {count} times (elastic.max_failures_without_step) with no new step after step "
+                f"{lost_at}; the last error: {error}. Look at the logs of the nodes and at their network. A new start "
+                "continues from the last checkpoint"
+            )
 
     def _enter(self, world: World) -> None:
         self._membership.enter(world)
@@ -117,7 +134,12 @@ class Training:
         self._log.begin()
         self._schedule.validate_if_due(world)  # of the step at which the world before ended
         while not progress.is_done(settings.stop, batches.batches_per_epoch):
-            totals = self._make_step(world)
+            taken = self._make_step(world)
+            if compare_if_due(self.prepared, self.state, world):
+                self._seek(world)
+            if taken.fault is not None:
+                check_skipped(self.prepared, world, self.state.progress, taken.fault)
+            totals = taken.totals
             self._schedule.keep_if_due(world)
             if totals.is_stop_due:
                 self._schedule.keep_for_stop(world)
@@ -129,26 +151,25 @@ class Training:
             self._schedule.validate_if_due(world)
             self._schedule.give_memory_back_if_scarce()
 
-    def _make_step(self, world: World) -> StepTotals:
+    def _make_step(self, world: World) -> TakenStep:
         if self._requests.leave_reason is not None:
             self._messenger.send("leaving", reason=self._requests.leave_reason)
-        steps_made = self.state.progress.step
-        totals, iteration = self._step.take(
-            world,
-            steps_made,
-            is_stop_asked=self._requests.stop_reason is not None,
-            check_loss=partial(check_loss, self.prepared, world, steps_made),
-        )
+        is_stop_asked = self._requests.stop_reason is not None
+        taken = self._step.take(world, self.state.progress.step, is_stop_asked)
         self._membership.note_step()
-        self._account(world, totals, iteration)
-        return totals
+        self._account(world, taken)
+        return taken
 
-    def _account(self, world: World, totals: StepTotals, iteration: Iteration) -> None:
-        progress = self.state.progress
-        progress.count_step(totals.tokens, totals.loss, self.prepared.settings.batch.accumulate)
-        self._statistics.record(iteration)
+    def _account(self, world: World, taken: TakenStep) -> None:
+        progress, totals, batches = self.state.progress, taken.totals, self.prepared.settings.batch.accumulate
+        self._statistics.record(taken.iteration)
+        if taken.fault is None:
+            progress.count_step(totals.tokens, totals.loss, batches)
+            self._log.add_step(progress, totals, world.rank, world.size)
+        else:
+            progress.count_skipped_step(totals.tokens, batches)
+            self._log.add_skipped_step(progress, totals, taken.fault, world.rank)
         self._facts.update(self._figures(world))
-        self._log.add_step(progress, totals, world.rank, world.size)
 
     def _figures(self, world: World) -> RankFigures:
         """Returns what the iteration fact tells about this rank's training."""

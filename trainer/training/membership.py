@@ -8,11 +8,12 @@ from dataclasses import asdict
 
 from trainer.elastic.balance import Balancer
 from trainer.elastic.exchange import broadcast_object
-from trainer.elastic.rank_report import RankReport
+from trainer.elastic.rank_report import RankReport, deviating
 from trainer.elastic.world import World
 from trainer.node.fact import MembershipChange, timestamp
 from trainer.training.errors import TrainingFailedError
 from trainer.training.prepare import Prepared
+from trainer.training.replicas import note_correction
 from trainer.training.state import TrainingState
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class Membership:
         if world.rank == 0 and not self._state.is_shared:
             self._resume_from_checkpoint()
         reports, source = self._state.share(self._report())
+        note_correction(self._prepared, self._state, world, deviating(reports, source), source)
         self._discard_undone(world)
         self._note_change(world, reports, source)
         self._lost_steps = 0
@@ -64,6 +66,7 @@ class Membership:
         return RankReport(
             has_state=self._state.is_shared,
             step=self._state.progress.step,
+            checksum=self._state.checksum() if self._state.is_shared else None,
             lost_steps=self._lost_steps,
             last_size=self._world_size,
             speed_tokens_per_s=speed or self.warm_up_speed,

@@ -23,7 +23,7 @@ def keep_results(training: Training, scores: dict[str, Any]) -> None:
         training.events.write_all(directory, log)
         for path in sorted(directory.iterdir()):
             storage.put(PREFIX + path.name, path.read_bytes())
-    storage.put(PREFIX + "train.log", "".join(json.dumps(line) + "\n" for line in log).encode())
+    storage.put(PREFIX + "train.log", log.text().encode())
     storage.put(PREFIX + "scores.json", (json.dumps(scores, indent=1, ensure_ascii=False) + "\n").encode())
 
 

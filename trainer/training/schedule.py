@@ -26,14 +26,17 @@ class Schedule:
         self._checkpointed_at = time.monotonic()
 
     def keep_if_due(self, world: World) -> None:
-        """Commits the state, and lets rank 0 write a checkpoint in the background."""
+        """Commits the state, and lets rank 0 write a checkpoint in the background.
+
+        No checkpoint is written after a skipped update: many of them in a row would push out the last good one.
+        """
         step, settings = self._state.progress.step, self._checkpoint
         by_steps = settings.every_steps is not None and step % settings.every_steps == 0
         minutes = settings.every_minutes
         by_time = minutes is not None and time.monotonic() - self._checkpointed_at >= minutes * 60
         if step % self._commit_every_steps == 0 or by_steps:
             self._state.commit()
-        if world.rank == 0 and (by_steps or by_time):
+        if world.rank == 0 and (by_steps or by_time) and not self._state.progress.skipped_in_a_row:
             self._checkpointed_at = time.monotonic()
             self._prepared.checkpoints.save_in_background(self._state.snapshot())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mxnet as mx
@@ -43,6 +43,21 @@ class ComputedParts:
         return StepShare(sums, self.compute_time_s)
 
 
+@dataclass(frozen=True)
+class TakenStep:
+    """A step that all ranks have made together.
+
+    Attributes:
+        totals: The totals over all ranks.
+        iteration: This rank's own part of the step. Its `iteration_time_s` is the whole step.
+        fault: Why the update was skipped, the same on all ranks; None: it was made.
+    """
+
+    totals: StepTotals
+    iteration: Iteration
+    fault: str | None
+
+
 class TrainingStep:
     """Makes one step after another. The update is the exact mean over all ranks' target tokens."""
 
@@ -51,33 +66,29 @@ class TrainingStep:
         self._batches, self._model, self._adam = prepared.batches, prepared.model, prepared.adam
         self._gradients, self._optimizer = prepared.gradients, settings.optimizer
         self._seed, self._compression, self._speed = settings.seed, settings.horovod.compression, speed
+        # A sentence longer than a batch is a batch by itself.
+        self._most_tokens = max(self._batches.batch_tokens, settings.batch.max_tokens) * settings.batch.accumulate
 
-    def take(
-        self, world: World, steps_made: int, is_stop_asked: bool, check_loss: Callable[[float], None]
-    ) -> tuple[StepTotals, Iteration]:
+    def take(self, world: World, steps_made: int, is_stop_asked: bool) -> TakenStep:
         """Makes the step after `steps_made` others. Collective.
 
         Args:
             world: The ranks that train together.
             steps_made: The number of steps before this one.
             is_stop_asked: Whether this rank was told to stop the whole training.
-            check_loss: Called with the mean loss before the parameters are updated; what it raises ends the step.
-
-        Returns:
-            The totals over all ranks, and this rank's own part of the step, whose `iteration_time_s` is the whole step.
         """
         began = time.perf_counter()
         parts = [part for part in self._batches.next() if part is not None]
         data_wait_s = time.perf_counter() - began
         mx.random.seed(_seed_of_step(self._seed, steps_made, world.rank))
         computed = self.compute(parts)
-        sum_gradients(self._gradients.arrays, self._compression)
+        sum_gradients(self._gradients.arrays, self._compression, self._most_tokens)
         share = computed.share(data_wait_s, world.is_change_pending, is_stop_asked)
         totals = StepTotals.from_vector(sum_vector(share.to_vector(world.rank, world.size), "step"), world.size)
-        check_loss(totals.loss)
-        self._update(totals.tokens)
+        fault = self._update(totals)
         samples = sum(len(part.src) for part in parts)
-        return totals, Iteration(time.perf_counter() - began, computed.compute_time_s, samples, computed.tokens)
+        iteration = Iteration(time.perf_counter() - began, computed.compute_time_s, samples, computed.tokens)
+        return TakenStep(totals, iteration, fault)
 
     def compute(self, parts: Sequence[Batch]) -> ComputedParts:
         """Computes loss and gradients of this rank's parts, slowed down where a speed is emulated."""
@@ -103,16 +114,35 @@ class TrainingStep:
         mx.nd.waitall()
         return loss_sum
 
-    def _update(self, tokens: int) -> None:
-        """Updates the parameters by the summed gradients of `tokens` target tokens, and waits for it."""
-        scale = 1.0 / tokens
+    def _update(self, totals: StepTotals) -> str | None:
+        """Updates the parameters by the summed gradients, and waits for it.
+
+        Where the loss or a gradient is not finite, the update is skipped: parameters and optimizer stay as they are,
+        and the learning rate does not move on. All ranks decide alike, since all have the same sums.
+
+        Returns:
+            Why the update was skipped, or None.
+        """
+        scale = 1.0 / totals.tokens
+        norm = global_norm(self._gradients.arrays) * scale
+        if (fault := fault_of(totals.loss, norm)) is not None:
+            return fault
         clip = self._optimizer.clip_norm
-        if clip is not None:
-            norm = global_norm(self._gradients.arrays) * scale
-            scale *= min(1.0, clip / norm) if math.isfinite(norm) and norm > 0 else 1.0
+        if clip is not None and norm > 0:
+            scale *= min(1.0, clip / norm)
         rate = learning_rate(self._adam.updates + 1, self._optimizer.learning_rate, self._optimizer.warmup_steps)
         self._adam.update(rate, scale)
         mx.nd.waitall()
+        return None
+
+
+def fault_of(loss: float, gradient_norm: float) -> str | None:
+    """Returns why no update can be made with these numbers, or None."""
+    if not math.isfinite(loss):
+        return f"the loss became {loss}"
+    if not math.isfinite(gradient_norm):
+        return f"the norm of the gradients became {gradient_norm}"
+    return None
 
 
 def _seed_of_step(seed: int, step: int, rank: int) -> int:

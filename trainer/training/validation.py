@@ -1,6 +1,9 @@
-"""The loss of the validation split."""
+"""The loss of the validation split, and of a few sentences of it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -22,3 +25,20 @@ def validation_loss(prepared: Prepared, world: World) -> float:
         total += float(prepared.model.loss(*arrays_of(batch))[0].asscalar()), batch.target_tokens
     total = sum_vector(total, "validation")
     return float(total[0] / total[1])
+
+
+def probe_loss(prepared: Prepared) -> float:
+    """Returns the summed loss of this rank's model on a few sentences, which are the same on all ranks.
+
+    It is infinite where some parameter is not a finite number.
+    """
+    if not are_finite(prepared.parameters.values()):
+        return float("inf")
+    samples = prepared.validation[:BATCH_SENTENCES] or prepared.batches.samples_at(0)[:BATCH_SENTENCES]
+    batch = collate(samples, prepared.vocabulary.pad_id)
+    return float(prepared.model.loss(*arrays_of(batch))[0].asscalar())
+
+
+def are_finite(parameters: Iterable[Any]) -> bool:
+    """Returns whether these Gluon Parameters hold finite numbers alone."""
+    return all(np.isfinite(parameter.data().asnumpy()).all() for parameter in parameters)

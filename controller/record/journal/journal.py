@@ -16,6 +16,7 @@ from controller.record.journal.events import EventTable
 from controller.record.journal.losses import Losses
 from controller.record.journal.moves import MoveTable
 from controller.record.journal.observations import ObservationTable
+from controller.record.journal.remedies import RemedyTable
 from controller.record.journal.run import RunInfo, RunTable, run_values
 from controller.record.journal.schema import create_database, open_database
 from controller.record.journal.stage import FIRST_STAGE, StageTable
@@ -27,7 +28,15 @@ def untold(message: str) -> None:
 
 
 class Journal(
-    WriterTable, RunTable, StageTable, ObservationTable, DecisionTable, MoveTable, EventTable, AvailabilityTable
+    WriterTable,
+    RunTable,
+    StageTable,
+    ObservationTable,
+    DecisionTable,
+    MoveTable,
+    RemedyTable,
+    EventTable,
+    AvailabilityTable,
 ):
     """One run's journal.
 

@@ -35,7 +35,7 @@ class StageTable(RunValues):
         self._set("stage", stage.value)
 
     def status(self) -> str:
-        """Returns running, finished, failed, or interrupted (its fleet was taken away)."""
+        """Returns running, finished, failed, budget_reached, or interrupted (its fleet was taken away)."""
         return self._values().get("status", "running")
 
     def end(self, status: str, reason: Reason | None, at: float) -> None:

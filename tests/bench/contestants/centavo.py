@@ -41,7 +41,7 @@ def main() -> None:
     if ASKED["processes"] > 1:
         import horovod.mxnet as hvd
 
-        from trainer.elastic.world import sum_gradients
+        from trainer.elastic.exchange import sum_gradients
 
         hvd.init()
         rank, exchange = hvd.rank(), sum_gradients
@@ -54,7 +54,7 @@ def main() -> None:
             loss, _ = made.loss(*batch)
         loss.backward()
         if exchange is not None:
-            exchange(gradients.arrays, "none")
+            exchange(gradients.arrays, "none", tokens)
         optimizer.update(task.LEARNING_RATE, 1.0 / tokens)
         return loss
 

@@ -129,4 +129,8 @@ def test_processes_are_told_apart_by_when_they_started() -> None:
     assert not own.is_dead()
     earlier = type(own)(own.user, own.host, own.pid, "another start")
     assert earlier.is_dead()
+    ended = subprocess.Popen(["true"])
+    gone = process(ended.pid)
+    ended.wait()
+    assert gone.is_dead() and process(ended.pid).is_dead()
     assert not type(own)(own.user, "another.host", own.pid, "another start").is_dead()

@@ -82,6 +82,8 @@ EXAMPLES: tuple[Reason, ...] = (
     lim.TooExpensiveAnHour(0.3701, 0.2),
     lim.FirstOfSeveralMoves(Fleet({"c5.2xlarge": 1, "c5.large": 2, "t2.medium": 3}), 2, CHEAPER),
     lim.SurgeForbidsMove(0, CHEAPER),
+    lim.FirstWithinHourlyLimit(Fleet({"c5.large": 3}), 1.02, 1.53, CHEAPER),
+    lim.HourlyLimitForbidsMove(1.02, 1.53, CHEAPER),
     lim.BreaksLimit(NOW, lim.TooManyNodes(7, 6)),
     lim.TooSlowForDeadline(NOW, 7500.0, 3600.0),
     lim.TooSlowForDeadline(NOW, 7500.0, -60.0, shortfall=lim.DeadlineOutOfReach(BEST, 5000.0, -60.0)),

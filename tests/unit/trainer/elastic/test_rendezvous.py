@@ -5,16 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-import mxnet as mx
 import pytest
-from horovod.common.exceptions import HorovodInternalError
 from horovod.runner.common.util.hosts import HostInfo, get_host_assignments
 from horovod.runner.http.http_server import RendezvousHandler, RendezvousServer
 
 from trainer.elastic import rendezvous
-from trainer.elastic.errors import LauncherLostError, RemovedFromJobError, WorldLostError
-from trainer.elastic.failures import translating_failures
-from trainer.elastic.rank_report import RankReport, source_of
+from trainer.elastic.errors import LauncherLostError, RemovedFromJobError
 from trainer.elastic.rendezvous import Rendezvous
 
 SLOTS = {"stays:0": b"0,2,0,1,0,2", "leaves:0": b"-1,-1,-1,-1,-1,-1"}
@@ -90,28 +86,3 @@ def test_a_rank_that_stays_away_costs_a_further_round_and_not_the_others(
 def test_a_launcher_that_is_gone_is_said_to_be(port: int) -> None:
     with pytest.raises(LauncherLostError, match="does not answer"):
         Rendezvous(environment(1, "stays", 0, 1)).take_slot()
-
-
-def test_a_lost_rank_is_told_from_other_errors() -> None:
-    with pytest.raises(WorldLostError), translating_failures():
-        raise HorovodInternalError("gone")
-    with pytest.raises(WorldLostError), translating_failures():
-        raise mx.base.MXNetError("Horovod has been shut down.")
-    with pytest.raises(mx.base.MXNetError, match="shape"), translating_failures():
-        raise mx.base.MXNetError("Error in operator: shape mismatch")
-
-
-def report(has_state: bool, step: int) -> RankReport:
-    return RankReport(has_state, step, 0, None, None, None, "the same")
-
-
-def test_a_new_rank_is_never_the_source_of_the_state() -> None:
-    assert source_of([report(False, 0), report(True, 7), report(True, 7)]) == 1
-
-
-def test_the_furthest_rank_is_the_source_of_the_state() -> None:
-    assert source_of([report(True, 5), report(True, 9), report(False, 99)]) == 1
-
-
-def test_at_the_very_beginning_rank_0_is_the_source() -> None:
-    assert source_of([report(False, 0), report(False, 0)]) == 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,16 +11,13 @@ import mxnet as mx
 import numpy as np
 import pytest
 import yaml
-from horovod.runner.common.util.hosts import HostInfo, get_host_assignments
-from horovod.runner.gloo_run import create_run_env_vars, create_slot_env_vars
-from horovod.runner.http.http_server import RendezvousServer
 
+from tests.support.ranks import run_world
 from trainer.messages.lines import Silent
 from trainer.settings.section import section_from
 from trainer.settings.training import Settings
 from trainer.worker.rank import Rank
 
-ROOT = Path(__file__).parents[4]
 TRAINING = {
     "stop": {"steps": 8},
     "corpus": {"kind": "generated", "pairs": 400, "held_out": 12},
@@ -49,23 +44,16 @@ def end_ranks(
     config = directory / "training.yml"
     places = {"storage": str(directory / "storage"), "cache": str(directory.parent / "cache")}
     config.write_text(yaml.safe_dump({**TRAINING, **places, **sections}))
-    server = RendezvousServer()
-    slots = get_host_assignments([HostInfo(f"host{rank}", 1) for rank in range(len(speeds))], len(speeds))
-    port = server.start()
-    server.init(slots)
-    run = {name: str(value) for name, value in create_run_env_vars("127.0.0.1", ["lo"], port).items()}
-    processes = []
-    for slot, speed, own in zip(slots, speeds, options, strict=True):
-        environment = {**os.environ, **run, **create_slot_env_vars(slot), "OMP_NUM_THREADS": "1"}
-        environment |= {"AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:9", "PYTHONPATH": str(ROOT)}
-        if speed is not None:
-            environment["CENTAVO_EMULATED_SPEED"] = str(speed)
+
+    def command_of(rank: int) -> list[str]:
         command = [sys.executable, "-m", "trainer", "train", "--config", str(config)]
-        command += ["--fact-path", str(directory / f"facts{slot.rank}"), *own]
-        processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
-    outputs = [process.communicate(timeout=300)[1] for process in processes]
-    server.stop()
-    return [process.returncode for process in processes], outputs
+        return [*command, "--fact-path", str(directory / f"facts{rank}"), *options[rank]]
+
+    def environment_of(rank: int) -> dict[str, str]:
+        return {} if speeds[rank] is None else {"CENTAVO_EMULATED_SPEED": str(speeds[rank])}
+
+    codes, _, said = run_world(len(speeds), command_of, environment_of)
+    return codes, said
 
 
 def parameters(directory: Path) -> dict[str, Any]:

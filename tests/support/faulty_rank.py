@@ -1,0 +1,51 @@
+"""The trainer's command line with faults in one rank: `python faulty_rank.py FAULTS ARGUMENTS...`.
+
+FAULTS is a JSON list of `{"rank": 1, "step": 7, "what": "parameters"}`. What can be faulty after (`parameters`,
+`broken parameters`, `optimizer`) or during (`gradients`) a step. The trainer itself has no such door.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+from trainer import cli
+from trainer.elastic.world import World
+from trainer.training import step
+from trainer.training.step import TakenStep, TrainingStep
+
+FAULTS = json.loads(sys.argv.pop(1))
+RANK = int(os.environ["HOROVOD_RANK"])
+take, sum_gradients = TrainingStep.take, step.sum_gradients
+steps: list[int] = []
+
+
+def is_due(what: str) -> bool:
+    return {"rank": RANK, "step": steps[-1], "what": what} in FAULTS
+
+
+def take_and_harm(self: TrainingStep, world: World, steps_made: int, is_stop_asked: bool) -> TakenStep:
+    steps.append(steps_made + 1)
+    taken = take(self, world, steps_made, is_stop_asked)
+    if is_due("parameters"):
+        self._adam._parameters[0].data()[:] = 0.25
+    if is_due("broken parameters"):
+        self._adam._parameters[0].data()[:] = np.nan
+    if is_due("optimizer"):
+        self._adam.variances[-1][:] = 7.0
+    return taken
+
+
+def harm_and_sum(buckets: list[Any], *others: Any) -> None:
+    if is_due("gradients"):
+        buckets[0][5:6] = np.nan
+    sum_gradients(buckets, *others)
+
+
+TrainingStep.take = take_and_harm
+step.sum_gradients = harm_and_sum
+sys.exit(cli.main())
