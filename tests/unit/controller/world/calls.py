@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 from controller.domain.errors import AnsibleError, AwsError, CentavoError, TerraformError
 from tests.unit.controller.world.errors import KilledError
 
-HANG_LIMIT_S = 120.0
+HANG_LIMIT_S = 40.0
 """How long a call that hangs takes where the caller gives no limit of its own: the edge's own limit."""
 SLOWER = 10.0
 
@@ -93,6 +94,16 @@ class Calls:
             manners.append(Manner(f"kill-{self.kill_at[1]}"))
         return manners[0] if manners else None
 
+    def put(self, name: str) -> bool:
+        """Makes one call of the training's own, such as storing a checkpoint. Returns whether it succeeded."""
+        number = len(self.calls)
+        self.calls.append(name)
+        self.callers.append("the training")
+        manner = self._manner(number, name)
+        if manner in (Manner.KILL_BEFORE, Manner.KILL_DURING, Manner.KILL_AFTER):
+            raise KilledError
+        return manner is None
+
     def _spoil_before(self, name: str, effect: Effect, manner: Manner | None) -> None:
         if manner is Manner.KILL_BEFORE:
             raise KilledError
@@ -124,9 +135,9 @@ def error_of(name: str, manner: Manner) -> Exception:
     if name == "journal":
         return sqlite3.OperationalError("database or disk is full" if has_no_space else "disk I/O error")
     if name == "capacity":
-        return OSError(errno.ENOSPC, "No space left on device") if has_no_space else OSError(errno.EIO, "I/O error")
+        return OSError(errno.ENOSPC if has_no_space else errno.EIO, os.strerror(errno.ENOSPC))
     said = "no space left on device" if has_no_space else f"no answer ({manner.value})"
-    if name in ("init", "plan", "apply", "unlock"):
+    if name in ("init", "plan", "apply"):
         return TerraformError(f"terraform {name} failed: {said}", "Try again.")
     if name in ("instances", "desired", "protection", "empty", "failures"):
         return AwsError(f"AWS did not {name}: {said}", "Try again.")

@@ -42,7 +42,6 @@ class Training(Groups):
     changes: list[dict[str, Any]] = field(default_factory=list)
     incidents: list[tuple[float, str, float]] = field(default_factory=list)
     max_world_size: int = 0
-    is_storage_down: bool = False
 
     @property
     def hosts(self) -> list[str]:
@@ -85,6 +84,10 @@ class Training(Groups):
     def step_s(self) -> float:
         """Returns the seconds of a step with batches in proportion to speed."""
         return STEP_TOKENS / sum(self.speeds[node.flavor] for node in self.ranks())
+
+    def put(self, name: str) -> bool:
+        """Stores something in S3. Returns whether it succeeded."""
+        raise NotImplementedError
 
     # what goes wrong by itself
 
@@ -143,8 +146,9 @@ class Training(Groups):
         if not ranks or any(self._is_hung(node) for node in ranks):
             return
         self.step += seconds / self.step_s()
-        if self.step >= self.checkpoint + self.checkpoint_steps and not self.is_storage_down:
-            self.checkpoint = int(self.step)
+        if self.step >= self.checkpoint + self.checkpoint_steps:
+            reached = int(self.step)
+            self.checkpoint = reached if self.put("s3-put") else self.checkpoint
         if self.step >= self.total_steps:
             self.outcome = "finished"
             for node in ranks:
