@@ -111,6 +111,13 @@ class Launcher:
         self._fact.update(state="ended", reason=end.reason, hosts=())
         return end
 
+    def _is_stopped(self) -> bool:
+        """Returns whether a signal has come, or the file that says that this launcher is wanted is gone."""
+        wanted = self._options.wanted_file
+        if self._stopped_by is None and wanted is not None and not wanted.exists():
+            self._stopped_by = f"the removal of {wanted}"
+        return self._stopped_by is not None
+
     def _on_signal(self, number: int, frame: Any) -> None:
         self._stopped_by = signal.Signals(number).name
 
@@ -135,7 +142,7 @@ class Launcher:
 
     def _pause(self) -> None:
         deadline = time.monotonic() + PAUSE_S
-        while self._stopped_by is None and time.monotonic() < deadline:
+        while not self._is_stopped() and time.monotonic() < deadline:
             time.sleep(0.1)
 
     def _attempt(self, number: int) -> End:
@@ -147,7 +154,7 @@ class Launcher:
         self._nodes.begin_attempt()
         self._fact.update(state="training")
         attempt = Attempt(self._options, self._settings.horovod, self._nodes, discovery)
-        problem = attempt.run(lambda: self._stopped_by and f"stopped by {self._stopped_by}", self._watch)
+        problem = attempt.run(lambda: f"stopped by {self._stopped_by}" if self._is_stopped() else None, self._watch)
         return _end_of(self._nodes.everyone(), problem)
 
     def _watch(self) -> None:
@@ -166,7 +173,7 @@ class Launcher:
             they are, since waiting would change nothing.
         """
         needed, began = self._options.min_np, time.monotonic()
-        while self._stopped_by is None:
+        while not self._is_stopped():
             wanted = discovery.refresh()
             self._fact.update()
             ready, refused = self._nodes.usable(wanted), self._nodes.in_phase(Phase.REFUSED)
@@ -211,7 +218,7 @@ class Launcher:
                 return End("finished") if "scores.json" in files else End("failed", "the training left no results")
             except (StorageError, OSError) as error:
                 problem = f"its results in {storage.location} could not be fetched: {error}"
-            if self._stopped_by is not None:
+            if self._is_stopped():
                 return None
             if time.monotonic() > deadline:
                 return End("failed", f"the training has finished, but {problem}")

@@ -35,6 +35,7 @@ def begin(config: Path, overrides: Sequence[str], socket: Path, fact_path: Path 
         if wanted is not None and not wanted.exists():
             log.info("%s is missing: this node takes no part", wanted)
             return 0
+        socket.unlink(missing_ok=True)  # of a worker that was killed: nobody listens there
         written = config.read_bytes()
         settings = read(config, overrides)
         facts, metadata = announce_start(settings, fact_path)
