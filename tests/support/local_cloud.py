@@ -26,7 +26,7 @@ IMAGE = "ami-12c6146b"
 POLL_S = 0.05
 
 
-def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 60.0) -> Any:
+def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 120.0) -> Any:
     """Returns the first true value of `condition`. After `limit_s` seconds an AssertionError names `what`."""
     limit = time.monotonic() + limit_s
     while not (value := condition()):
@@ -57,7 +57,7 @@ def command(*arguments: str, state_dir: Path, **options: Any) -> subprocess.Comp
     """Runs `python -m localcloud` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "localcloud", *arguments, "--state-dir", str(state_dir)],
-        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=150, check=False, **options,
+        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=300, check=False, **options,
     )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ class LocalCloud:
         body = None if document is None else json.dumps(document).encode()
         request = urllib.request.Request(f"{self.endpoint}/_localcloud/{action}", data=body)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{error.code}: {json.load(error)['error']}") from None
@@ -242,7 +242,7 @@ class LocalCloud:
             "UserKnownHostsFile": "/dev/null",
             "LogLevel": "ERROR",
             "BatchMode": "yes",
-            "ConnectTimeout": "10",
+            "ConnectTimeout": "60",
             "Port": self.config["ssh_port"],
         }
         return ["-F", "none", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
@@ -255,7 +255,7 @@ class LocalCloud:
         extra = options.pop("options", ())
         return subprocess.run(
             self.ssh_arguments(address, *remote, options=extra),
-            capture_output=True, text=True, timeout=60, check=False, **options,
+            capture_output=True, text=True, timeout=120, check=False, **options,
         )  # fmt: skip
 
 
