@@ -201,7 +201,9 @@ def test_processes_are_asked_to_end_before_they_are_made_to(tmp_path: Path) -> N
         instance_id = cloud.run()
         address = cloud.ready(instance_id)
         notice = cloud.state_dir / "asked"
-        script = f"setsid bash -c 'trap \"echo asked > {notice}; exit\" TERM; echo set > trap; sleep 1006 & wait'"
+        # The script does not end by itself, not even when its child is asked to end before it.
+        wait = "while :; do sleep 0.1; done"
+        script = f"setsid bash -c 'trap \"echo asked > {notice}; exit\" TERM; echo set > trap; {wait}'"
         cloud.ssh(address, f"{script} > /dev/null 2>&1 &")
         wait_until(lambda: cloud.ssh(address, "cat trap").returncode == 0, "the trap")
         cloud.ec2.terminate_instances(InstanceIds=[instance_id])
