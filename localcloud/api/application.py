@@ -13,6 +13,8 @@ from localcloud.api.control.control import PREFIX, Control
 from localcloud.api.control.requests import ControlError
 from localcloud.api.errors import ServiceError
 from localcloud.api.replays import Replays
+from localcloud.api.signing.refusal import RefusedError, answer_refusal
+from localcloud.api.signing.signature import Signatures
 from localcloud.api.wsgi import (
     Body,
     Environ,
@@ -21,7 +23,6 @@ from localcloud.api.wsgi import (
     action_of,
     json_answer,
     read_body,
-    signed_service,
 )
 
 Service = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -37,6 +38,7 @@ class Application:
     """The application.
 
     Args:
+        signatures: lets requests pass that are signed.
         moto: moto's application, which answers everything else.
         control: answers the control API.
         own_services: the services that moto lacks, by the name that requests are signed for.
@@ -46,12 +48,14 @@ class Application:
 
     def __init__(
         self,
+        signatures: Signatures,
         moto: WsgiApplication,
         control: Control,
         own_services: Mapping[str, Service],
         lock: threading.RLock,
         tick: Callable[[], None],
     ) -> None:
+        self.signatures = signatures
         self.moto = moto
         self.control = control
         self.own_services = own_services
@@ -64,7 +68,12 @@ class Application:
         path = environ.get("PATH_INFO", "")
         if path.startswith(PREFIX):
             return self._control(environ, start_response, path)
-        service = signed_service(environ.get("HTTP_AUTHORIZATION", ""))
+        body = read_body(environ)
+        try:
+            service = self.signatures.check(environ, body)
+        except RefusedError as error:
+            log.warning("%s %s is refused: %s", environ["REQUEST_METHOD"], path, error)
+            return answer_refusal(error, environ, body, start_response)
         if service in self.own_services:
             return self._own(environ, start_response, self.own_services[service])
         if service in SHARED_STATE:
@@ -98,6 +107,7 @@ class Application:
         body, method = read_body(environ), environ["REQUEST_METHOD"]
         try:
             with self.lock:
+                self.control.admit(environ.get("HTTP_AUTHORIZATION", ""))
                 answer, status = self.control.answer(method, path, body), "200 OK"
                 if method == "POST":
                     self.tick()

@@ -30,6 +30,9 @@ from localcloud.api.prices.price_file import read_prices
 from localcloud.api.prices.price_list import PriceList
 from localcloud.api.prices.spot_prices import SpotPrices
 from localcloud.api.service_quotas import ServiceQuotas
+from localcloud.api.signing.keys import Keys
+from localcloud.api.signing.signature import Signatures
+from localcloud.credentials import Credentials
 from localcloud.link.report import HostReport
 from localcloud.link.spec import HostSpec
 from localcloud.settings import Settings
@@ -42,6 +45,7 @@ class Region:
 
     Args:
         settings: the configuration.
+        credentials: the secrets that clients have to know.
         state_dir: where hosts keep the files of their instances.
         lock: guards the models.
         tick: is called after each change of the models by a call.
@@ -51,6 +55,7 @@ class Region:
     def __init__(
         self,
         settings: Settings,
+        credentials: Credentials,
         state_dir: Path,
         lock: threading.RLock,
         tick: Callable[[], None],
@@ -65,8 +70,9 @@ class Region:
         self._group_requests = GroupRequests(self._scaling)
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir)
         self.application = Application(
+            Signatures(Keys(credentials).find),
             DomainDispatcherApplication(create_backend_app),
-            Control(settings, self._instances, self._scaling, spot, shutdown),
+            Control(settings, credentials.control_token, self._instances, self._scaling, spot, shutdown),
             {
                 "pricing": PriceList(read_prices(settings.prices), settings.region).answer,
                 "servicequotas": ServiceQuotas(faults, settings.region, ec2.account_id).answer,

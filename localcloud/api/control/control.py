@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable
 from typing import Any
 
@@ -32,13 +33,33 @@ class Control:
     """Answers the control API. Every method is called with the API's lock held."""
 
     def __init__(
-        self, settings: Settings, instances: Instances, scaling: Scaling, spot: SpotPrices, shutdown: Callable[[], None]
+        self,
+        settings: Settings,
+        token: str,
+        instances: Instances,
+        scaling: Scaling,
+        spot: SpotPrices,
+        shutdown: Callable[[], None],
     ) -> None:
         self.settings = settings
+        self.token = token
         self.instances = instances
         self.scaling = scaling
         self.spot = spot
         self._shutdown = shutdown
+
+    def admit(self, authorization: str) -> None:
+        """Lets a request with the cloud's token pass.
+
+        Raises:
+            ControlError: the token is missing or wrong.
+        """
+        if not hmac.compare_digest(authorization.encode(), f"Bearer {self.token}".encode()):
+            raise ControlError(
+                "the control API asks for the header `Authorization: Bearer TOKEN`; `python -m localcloud env` prints "
+                "the token as LOCALCLOUD_TOKEN",
+                403,
+            )
 
     def answer(self, method: str, path: str, body: bytes) -> dict[str, Any]:
         """Returns the answer to a request as a JSON object.

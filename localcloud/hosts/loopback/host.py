@@ -27,7 +27,7 @@ class LoopbackHost:
         self._state = HostState.BOOTING
         self._detail = ""
         self._user_data = NONE
-        self._metadata = MetadataService(spec)
+        self._metadata = MetadataService(spec, configuration.credentials.role)
         self._ssh = SshServer(self.directory, self._environment)
         self._boot_script: asyncio.Task[None] | None = None
 
