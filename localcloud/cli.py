@@ -1,4 +1,4 @@
-"""The command line: `python -m localcloud up|env|status|down`."""
+"""The command line: `python -m localcloud up|env|status|fault|down`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from localcloud.commands.down import down
 from localcloud.commands.env import env
 from localcloud.commands.exit_status import BAD_CONFIG, EXPLANATION, PORT_TAKEN, fail
+from localcloud.commands.fault import add_fault_parser, fault
 from localcloud.commands.status import status
 from localcloud.commands.up import up
 from localcloud.settings import SettingsError
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, state: StateDir) -> int:
     if options.command == "up":
         return up(_config_path(options.config), state, options.foreground)
+    if options.command == "fault":
+        return fault(options, state)
     if options.command == "env":
         return env(state)
     if options.command == "status":
@@ -64,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     env_parser = commands.add_parser("env", parents=[common], help="print credentials and address for other clients")
     status_parser = commands.add_parser("status", parents=[common], help="show its instances and their hosts")
     status_parser.add_argument("--json", action="store_true", help="as JSON")
+    add_fault_parser(commands, common)
     down_parser = commands.add_parser("down", parents=[common], help="end it, its hosts and every process in them")
     for parser_without_config in (env_parser, status_parser, down_parser):
         # `--config` is accepted and not used, so that one command line fits all commands.

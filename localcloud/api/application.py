@@ -11,9 +11,10 @@ from typing import Any
 
 from localcloud.api.control.control import PREFIX, Control
 from localcloud.api.control.requests import ControlError
-from localcloud.api.errors import ServiceError
+from localcloud.api.errors import FORBIDDEN, Asked, ServiceError, answer_error
+from localcloud.api.faults.failing import FailingApi
 from localcloud.api.replays import Replays
-from localcloud.api.signing.refusal import RefusedError, answer_refusal
+from localcloud.api.signing.refusal import RefusedError
 from localcloud.api.signing.signature import Signatures
 from localcloud.api.wsgi import (
     Body,
@@ -39,6 +40,7 @@ class Application:
 
     Args:
         signatures: lets requests pass that are signed.
+        failing: answers requests that shall fail.
         moto: moto's application, which answers everything else.
         control: answers the control API.
         own_services: the services that moto lacks, by the name that requests are signed for.
@@ -49,6 +51,7 @@ class Application:
     def __init__(
         self,
         signatures: Signatures,
+        failing: FailingApi,
         moto: WsgiApplication,
         control: Control,
         own_services: Mapping[str, Service],
@@ -56,6 +59,7 @@ class Application:
         tick: Callable[[], None],
     ) -> None:
         self.signatures = signatures
+        self.failing = failing
         self.moto = moto
         self.control = control
         self.own_services = own_services
@@ -73,7 +77,13 @@ class Application:
             service = self.signatures.check(environ, body)
         except RefusedError as error:
             log.warning("%s %s is refused: %s", environ["REQUEST_METHOD"], path, error)
-            return answer_refusal(error, environ, body, start_response)
+            return answer_error(
+                Asked(environ, body, error.service), start_response, FORBIDDEN, error.why.value, str(error)
+            )
+        failure = self.failing.answer(Asked(environ, body, service), start_response)
+        if failure is not None:
+            log.warning("%s %s (%s) fails, as a fault in force asks", environ["REQUEST_METHOD"], path, service)
+            return failure
         if service in self.own_services:
             return self._own(environ, start_response, self.own_services[service])
         if service in SHARED_STATE:

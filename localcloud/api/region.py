@@ -18,7 +18,9 @@ from localcloud.api.control.control import Control
 from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.placement_groups import PlacementGroups
 from localcloud.api.ec2.wanted_hosts import wanted_hosts
-from localcloud.api.faults import Faults
+from localcloud.api.faults.failing import FailingApi
+from localcloud.api.faults.injected import Injected
+from localcloud.api.faults.limits import Faults
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -65,12 +67,14 @@ class Region:
         groups = autoscaling_backends[DEFAULT_ACCOUNT_ID][settings.region]
         faults = Faults.of(settings)
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
-        self._instances = Instances(settings, ec2, faults)
+        injected = Injected()
+        self._instances = Instances(settings, ec2, faults, injected)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir)
         self.application = Application(
             Signatures(Keys(credentials).find),
+            FailingApi(injected),
             DomainDispatcherApplication(create_backend_app),
             Control(settings, credentials.control_token, self._instances, self._scaling, spot, shutdown),
             {
