@@ -112,9 +112,7 @@ def add_fault_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     for name, text in AT_INSTANCE.items():
         add(name, text).add_argument("instance", metavar="INSTANCE")
     faults.choices["partition"].add_argument("--from", dest="other", metavar="INSTANCE", help="the only other side")
-    add("thaw", "let the processes of a frozen instance go on", lasts=False).add_argument(
-        "instance", metavar="INSTANCE"
-    )
+    add("thaw", "let a frozen instance go on", lasts=False).add_argument("instance", metavar="INSTANCE")
     for name, text in AT_ONCE.items():
         add(name, text, lasts=False).add_argument("instance", metavar="INSTANCE")
     faults.choices["interrupt"].add_argument("--in", dest="in_s", type=float, metavar="SECONDS", help="when")
