@@ -4,6 +4,8 @@ PYTHON ?= $(shell for python in python3.11 python3.10 python3; do \
 	if $$python -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 11))' 2>/dev/null; \
 	then echo $$python; break; fi; done)
 LINT_VENV := .venv-lint
+# The linters need other packages on Python 3.10 than on 3.11.
+PYTHON_VERSION = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 # HASHES=require, which the pipelines say, installs only files whose SHA-256 is in requirements/hashed.
 packages = $(if $(filter require,$(HASHES)),--require-hashes --no-deps -r requirements/hashed/$1.txt,$2)
 INSTALL = $(BIN)/python requirements/installer.py --constraint requirements/constraints.txt
@@ -39,7 +41,7 @@ $(VENV)/.base: requirements/build.txt requirements/constraints.txt requirements/
 $(LINT_VENV)/.ready: requirements/lint.txt $(VENV)/.ready
 	@echo "[lint] ansible-lint and checkov"
 	@$(PYTHON) -m venv $(LINT_VENV)
-	@$(LINT_VENV)/bin/python requirements/installer.py $(call packages,lint,-r requirements/lint.txt)
+	@$(LINT_VENV)/bin/python requirements/installer.py $(call packages,lint-$(PYTHON_VERSION),-r requirements/lint.txt)
 	@touch $@
 
 # The files in requirements/hashed name every package with the SHA-256 of each of its files. `make hashes` writes them anew
@@ -50,7 +52,8 @@ hashes: setup ## Write requirements/hashed anew: the hashes of all packages that
 	@$(HASH) --python-version 3.10.12 --universal --no-deps requirements/constraints.txt -o requirements/hashed/all.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt -o requirements/hashed/build.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/uv.txt -o requirements/hashed/uv.txt
-	@$(HASH) --python-version 3.10.12 --python-platform linux requirements/lint.txt -o requirements/hashed/lint.txt
+	@$(HASH) --python-version 3.10 --python-platform linux requirements/lint.txt -o requirements/hashed/lint-3.10.txt
+	@$(HASH) --python-version 3.11 --python-platform linux requirements/lint.txt -o requirements/hashed/lint-3.11.txt
 	@$(HASH) --python-version 3.11 --python-platform linux requirements/security.txt -o requirements/hashed/security.txt
 
 # Checks that each tool is there, and tells what to install where it is missing.
