@@ -30,8 +30,8 @@ OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,i
 .PHONY: optimize apply train
 optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
-apply: setup cloud-up ## Make the network, the head and one group per flavor
-	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN))
+apply: setup cloud-up ## Make the network, the head and one group per flavor (PLAN=, with its ACKNOWLEDGE=: a plan that was reviewed here)
+	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN) $(addprefix --acknowledge=,$(ACKNOWLEDGE)))
 train: setup cloud-up ## Configure the nodes and start the training, without moves
 	@$(CENTAVO) train
 
