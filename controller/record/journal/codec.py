@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from controller.domain import (
     Decision,
@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):  # a fleet is one
         return {str(key): plain(part) for key, part in value.items()}
     if hasattr(value, "__dataclass_fields__"):
-        return {name: plain(getattr(value, name)) for name in _field_names(type(value))}
+        return {name: plain(getattr(value, name)) for name in _field_names(cast(Hashable, type(value)))}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     return value
@@ -112,7 +112,7 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
 
 
 @cache
-def _field_names(kind: Any) -> tuple[str, ...]:
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind))
 
 
