@@ -30,8 +30,8 @@ OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,i
 .PHONY: optimize apply train
 optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
-apply: setup cloud-up ## Make the network, the head and one group per flavor
-	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN))
+apply: setup cloud-up ## Make the network, the head and one group per flavor (PLAN=, with its ACKNOWLEDGE=: a plan that was reviewed here)
+	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN) $(addprefix --acknowledge=,$(ACKNOWLEDGE)))
 train: setup cloud-up ## Configure the nodes and start the training, without moves
 	@$(CENTAVO) train
 
@@ -83,7 +83,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-decide bench-report
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-decide bench-report bench-journal
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -98,6 +98,8 @@ bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes
 	@$(BIN)/python tests/bench/bench_decide.py $(OPTIONS)
 bench-report: setup ## Time the report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
+bench-journal: setup ## Measure the journal of 10,000 passes of 1,000 nodes
+	@$(BIN)/python -m tests.bench.bench_journal $(OPTIONS)
 
 .PHONY: help
 help: ## Show this list

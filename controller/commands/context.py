@@ -121,7 +121,7 @@ class Context:
             journal,
             self.clock,
             terraform=self.terraform(journal.directory),
-            ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping),
+            ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping, self.clock.now),
             aws=Aws(environment.settings.aws.region),
             answering=answering,
             observed=observed,

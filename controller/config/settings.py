@@ -38,6 +38,8 @@ class AwsSettings(_Section):
     region: str
     environment: Mapping[str, str] = Field(default_factory=dict)
     """Exported to boto3, Terraform and Ansible."""
+    credentials_file: Path | None = None
+    """The only file that boto3 and Terraform take credentials from. None: they look where AWS's tools always look."""
 
 
 class SshSettings(_Section):

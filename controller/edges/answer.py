@@ -13,7 +13,7 @@ from controller.domain import HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.times import parse_time
 
 MOST_FACT_BYTES = 65_536
-MOST_HOSTS_BYTES = 1_048_576
+MOST_HOSTS_BYTES = 262_144
 DEEPEST_JSON = 16
 """How deeply a fact may be nested. Its schema needs 2 levels."""
 WARM = "warm: ready to join"

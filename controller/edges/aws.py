@@ -122,8 +122,10 @@ class Aws:
 
 
 def client_config() -> Config:
-    """Returns how patient a client is."""
-    return Config(retries={"max_attempts": 5, "mode": "standard"}, connect_timeout=5, read_timeout=30)
+    """Returns how patient a client is: a request ends within two minutes, all its tries included."""
+    return Config(
+        retries={"total_max_attempts": 5, "mode": "standard"}, connect_timeout=5, read_timeout=15, tcp_keepalive=True
+    )
 
 
 def speak(purpose: str, call: Callable[[], Result]) -> Result:

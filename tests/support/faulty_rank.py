@@ -1,7 +1,8 @@
-"""The trainer's command line with faults in one rank: `python faulty_rank.py FAULTS ARGUMENTS...`.
+"""The trainer's command line with faults in some ranks: `python faulty_rank.py FAULTS ARGUMENTS...`.
 
-FAULTS is a JSON list of `{"rank": 1, "step": 7, "what": "parameters"}`. What can be faulty after (`parameters`,
-`broken parameters`, `optimizer`) or during (`gradients`) a step. The trainer itself has no such door.
+FAULTS is a JSON list of `{"rank": 1, "step": 7, "what": "parameters"}`. Gradients become faulty before they are
+exchanged in that step, a collective fails in it, and parameters or the optimizer are wrong after it. The trainer itself
+has no such door.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import sys
 from typing import Any
 
+import mxnet as mx
 import numpy as np
 
 from trainer import cli
@@ -19,13 +21,12 @@ from trainer.training import step
 from trainer.training.step import TakenStep, TrainingStep
 
 FAULTS = json.loads(sys.argv.pop(1))
-RANK = int(os.environ["HOROVOD_RANK"])
-take, sum_gradients = TrainingStep.take, step.sum_gradients
+take, sum_gradients, sum_vector = TrainingStep.take, step.sum_gradients, step.sum_vector
 steps: list[int] = []
 
 
 def is_due(what: str) -> bool:
-    return {"rank": RANK, "step": steps[-1], "what": what} in FAULTS
+    return {"rank": int(os.environ["HOROVOD_RANK"]), "step": steps[-1], "what": what} in FAULTS
 
 
 def take_and_harm(self: TrainingStep, world: World, steps_made: int, is_stop_asked: bool) -> TakenStep:
@@ -46,6 +47,12 @@ def harm_and_sum(buckets: list[Any], *others: Any) -> None:
     sum_gradients(buckets, *others)
 
 
+def fail_or_sum(*values: Any) -> Any:
+    if is_due("collective"):
+        raise mx.base.MXNetError("Horovod has been shut down. This was caused by a test.")
+    return sum_vector(*values)
+
+
 TrainingStep.take = take_and_harm
-step.sum_gradients = harm_and_sum
+step.sum_gradients, step.sum_vector = harm_and_sum, fail_or_sum
 sys.exit(cli.main())

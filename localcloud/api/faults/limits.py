@@ -1,4 +1,4 @@
-"""What is scarce and what fails in this cloud: set by the configuration, and changed by the control API."""
+"""What is scarce and how boots fail in this cloud: set by the configuration, and changed by the control API."""
 
 from __future__ import annotations
 

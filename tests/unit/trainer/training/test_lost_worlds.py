@@ -1,0 +1,147 @@
+"""A training whose ranks are lost again and again, with no new step in between, ends with the reason."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import mxnet as mx
+import pytest
+
+from tests.support.fleet import ROOT, SOCKET, Fleet
+from tests.support.small_training import small
+from trainer.elastic.world import World
+from trainer.training import ending, step
+from trainer.worker.rank import Rank
+
+LOST = "Horovod has been shut down. This was caused by an exception on one of the ranks."
+
+
+class ElasticWorld(World):
+    """A world of one rank that begins anew as often as it is asked to."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.resets = 0
+
+    def reset(self) -> None:
+        self.resets += 1
+
+
+class Messages:
+    """Keeps what a rank tells its launcher."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+
+    def send(self, event: str, **details: Any) -> None:
+        self.sent.append((event, details))
+
+
+def end(directory: Path, monkeypatch: pytest.MonkeyPatch, **sections: Any) -> tuple[int, ElasticWorld, Messages]:
+    world, messages = ElasticWorld(), Messages()
+    monkeypatch.setattr("trainer.worker.rank.World", lambda: world)
+    rank = Rank.of(small(directory, **sections))
+    training = rank.prepare(messages, resume=False)
+    assert training is not None
+    return rank.train(training, messages), world, messages
+
+
+def test_a_collective_that_always_fails_ends_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise mx.base.MXNetError(LOST)
+
+    monkeypatch.setattr(step, "sum_vector", fail)
+    code, world, messages = end(tmp_path, monkeypatch)
+    event, details = messages.sent[-1]
+    assert (code, world.resets, event) == (1, 4, "failed")
+    assert (
+        "ranks were lost 5 times (elastic.max_failures_without_step) with no new step after step 0"
+        in (details["reason"])
+    )
+    assert LOST in details["reason"]
+    fact = json.loads((tmp_path / "facts.d" / "iteration.fact").read_text())
+    assert (fact["state"], fact["reason"]) == ("failed", details["reason"])
+
+
+def test_a_step_that_is_always_lost_ends_it_although_others_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sum_vector = step.sum_vector
+
+    def fail_in_step_8(values: Any, name: str) -> Any:
+        if training_step["next"] == 8:
+            raise mx.base.MXNetError(LOST)
+        return sum_vector(values, name)
+
+    training_step = follow_steps(monkeypatch)
+    monkeypatch.setattr(step, "sum_vector", fail_in_step_8)
+    sections = {"elastic": {"commit_every_steps": 5, "max_failures_without_step": 3}}
+    code, world, messages = end(tmp_path, monkeypatch, **sections)
+    assert (code, world.resets) == (1, 2)
+    assert "ranks were lost 3 times" in messages.sent[-1][1]["reason"]
+    assert "after step 7" in messages.sent[-1][1]["reason"]
+
+
+def test_ranks_that_are_lost_now_and_then_do_not_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sum_vector, failed = step.sum_vector, set()
+
+    def fail_once(values: Any, name: str) -> Any:
+        if (number := training_step["next"]) % 2 and number not in failed:
+            failed.add(number)
+            raise mx.base.MXNetError(LOST)
+        return sum_vector(values, name)
+
+    training_step = follow_steps(monkeypatch)
+    monkeypatch.setattr(step, "sum_vector", fail_once)
+    sections = {"elastic": {"commit_every_steps": 1, "max_failures_without_step": 2}}
+    code, world, _ = end(tmp_path, monkeypatch, **sections)
+    assert (code, world.resets) == (0, 6)
+
+
+def test_an_end_that_always_fails_ends_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise mx.base.MXNetError(LOST)
+
+    monkeypatch.setattr(ending, "broadcast_object", fail)
+    code, world, messages = end(tmp_path, monkeypatch, stop={"steps": 3})
+    assert (code, world.resets) == (1, 4)
+    assert "with no new step after step 3" in messages.sent[-1][1]["reason"]
+
+
+def follow_steps(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Returns a dictionary in which `next` is the number of the step that is being made."""
+    following, take = {"next": 0}, step.TrainingStep.take
+
+    def take_and_tell(self: Any, world: World, steps_made: int, is_stop_asked: bool) -> Any:
+        following["next"] = steps_made + 1
+        return take(self, world, steps_made, is_stop_asked)
+
+    monkeypatch.setattr(step.TrainingStep, "take", take_and_tell)
+    return following
+
+
+@pytest.mark.slow
+def test_done_json_says_that_the_ranks_were_lost_again_and_again(tmp_path: Path) -> None:
+    training = small(
+        tmp_path, balance={"enabled": False}, elastic={"commit_every_steps": 2, "max_failures_without_step": 3}
+    )
+    settings = training.model_dump(mode="json", exclude_unset=True, exclude={"facts"})
+    faults = json.dumps([{"rank": rank, "step": 4, "what": "collective"} for rank in (0, 1)])
+    with Fleet(tmp_path / "fleet", settings, net=39) as fleet:
+        hosts = [fleet.add(number, warm=False) for number in (1, 2)]
+        for host in hosts:
+            program = [sys.executable, "-W", "ignore", str(ROOT / "tests" / "support" / "faulty_rank.py"), faults]
+            arguments = ["warm", "--socket", SOCKET, "--config", str(host.config)]
+            host.worker = subprocess.Popen([*program, *arguments], cwd=host.home, env=host.environment)
+        fleet.write_hosts(hosts)
+        assert fleet.launch(min_np=2).wait(200) == 1, fleet.log()
+        done = json.loads((fleet.results / "done.json").read_text())
+        assert done["status"] == "failed"
+        assert (
+            "ranks were lost 3 times (elastic.max_failures_without_step) with no new step after step 3"
+            in (done["reason"])
+        )
