@@ -16,7 +16,18 @@ from tests.faults.simulation.trial import Trial
 from tests.unit.controller.world import iso
 
 MOST_STUCK_PASSES = 3
-EFFECTS = ("capacity", "apply", "protection", "empty", "site.yml", "hosts.yml", "start.yml", "stop.yml")
+EFFECTS = (
+    "capacity",
+    "apply",
+    "protection",
+    "empty",
+    "end",
+    "reboot",
+    "site.yml",
+    "hosts.yml",
+    "start.yml",
+    "stop.yml",
+)
 """Calls that change something outside of the journal."""
 METERING_SLACK_S = 60.0
 """What the journal may miss of the costs: the time to the first look, and one pass at each change."""

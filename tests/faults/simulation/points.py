@@ -13,7 +13,7 @@ ALWAYS_S = 120.0
 """For how long a fault that stays stays."""
 MOST_ALIKE = 3
 """Of calls of one name in one phase at most this many are tried, evenly spaced."""
-EDGES = ("plan", "apply", "instances", "desired", "protection", "empty", "ssh", "facts")
+EDGES = ("plan", "apply", "instances", "desired", "protection", "empty", "end", "reboot", "ssh", "facts")
 PLAYBOOKS = ("site.yml", "hosts.yml", "start.yml", "stop.yml", "fetch.yml")
 LOCAL = ("journal", "capacity", "plan", "apply", "facts", *PLAYBOOKS)
 PARTIAL = ("apply", "protection", "empty", "site.yml")

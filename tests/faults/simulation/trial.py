@@ -21,6 +21,8 @@ from tests.faults.simulation.watch import EndlessError, Watch
 from tests.unit.controller.world import InvariantError, KilledError, Manner, World
 
 RESTART_S = 5.0
+AGAIN_S = 30.0
+"""After so long a person starts a controller again that ended with an error."""
 MOST_LIVES = 8
 LONGEST_S = 1500.0
 """A run without faults takes 180 to 260 s of the world's time."""
@@ -127,16 +129,16 @@ class Trial:
             if process is not None and process.journal.stage().value == "ended":
                 self.report = {"status": process.journal.status()}
             else:
-                self._restart()
+                self._restart(AGAIN_S)
         except Exception:
             self.fault_of_program = traceback.format_exc(limit=-6)
         finally:
             if process is not None:
                 self._keep(process)
 
-    def _restart(self) -> None:
+    def _restart(self, after_s: float = RESTART_S) -> None:
         try:
-            self.world.advance(RESTART_S)
+            self.world.advance(after_s)
         except EndlessError:
             self.is_endless = True
 

@@ -66,15 +66,15 @@ class WorldAnsible:
         outcome.head = HeadSeen(
             self.world.launcher_state(),
             None if head.hosts is None else frozenset(head.hosts),
-            None if written_at is None else written_at + self.world.wall_ahead_s,
-            head.clock_ahead_s - self.world.wall_ahead_s,
+            None if written_at is None else written_at + self.world.controller_ahead_s,
+            head.clock_ahead_s - self.world.controller_ahead_s,
         )
         if self.world.outcome:
             done = {"status": self.world.outcome, "reason": None}
             outcome.local_facts[head.instance_id] = {"training": done}
 
     def _see_worker(self, outcome: Outcome, node: Node) -> None:
-        ahead_s = node.clock_ahead_s - self.world.wall_ahead_s
+        ahead_s = node.clock_ahead_s - self.world.controller_ahead_s
         outcome.nodes[node.instance_id] = NodeSeen(node.instance_id, node.service, ahead_s)
         fact = self.world.fact(node)
         if fact is not None:

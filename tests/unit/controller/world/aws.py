@@ -56,6 +56,21 @@ class WorldAws:
             ),
         )
 
+    def end_instance(self, instance_id: str) -> None:
+        """Ends an instance of a group, protected or not. The group launches another one."""
+        self.world.call("end", lambda: self.world.end(instance_id))
+
+    def reboot(self, instance_id: str) -> None:
+        """Reboots an instance."""
+        self.world.call("reboot", lambda: self._reboot(instance_id))
+
+    def _reboot(self, instance_id: str) -> None:
+        if instance_id == self.world.head.instance_id:
+            self.world.reboot_head()
+        for node in self.world.nodes:
+            if node.instance_id == instance_id:
+                self.world.reboot(node)
+
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         """Protects instances from scale-in, or lifts the protection. Interrupted, it has done the first one."""
         ids = list(instance_ids)

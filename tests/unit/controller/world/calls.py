@@ -139,6 +139,6 @@ def error_of(name: str, manner: Manner) -> Exception:
     said = "no space left on device" if has_no_space else f"no answer ({manner.value})"
     if name in ("init", "plan", "apply"):
         return TerraformError(f"terraform {name} failed: {said}", "Try again.")
-    if name in ("instances", "desired", "protection", "empty", "failures"):
+    if name in ("instances", "desired", "protection", "empty", "failures", "end", "reboot"):
         return AwsError(f"AWS did not {name}: {said}", "Try again.")
     return AnsibleError(f"The playbook {name} failed: {said}", "Try again.")

@@ -1,4 +1,4 @@
-"""The clock of the machine that the controller runs on."""
+"""The clock of a controller process."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from tests.unit.controller.world.world import World
 
 
 class WorldClock:
-    """The clock of the controller's machine; waiting lets the world go on."""
+    """The clock of one controller process: the machine's time of day when it began, and what has gone by since.
+
+    Waiting lets the world go on.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
+        world.controller_ahead_s = world.wall_ahead_s
 
     def now(self) -> float:
-        """Returns the time of day, which may jump."""
-        return self.world.now + self.world.wall_ahead_s
-
-    def monotonic(self) -> float:
-        """Returns a time that never jumps."""
-        return self.world.now
+        """Returns the seconds since the epoch."""
+        return self.world.now + self.world.controller_ahead_s
 
     def sleep(self, seconds: float) -> None:
         """Lets time pass."""

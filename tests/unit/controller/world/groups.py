@@ -75,6 +75,13 @@ class Groups:
             for node in open_to_scale_in[: max(0, len(own) - desired)]:
                 self._terminate(node)
 
+    def end(self, instance_id: str) -> None:
+        """Ends an instance because the controller says so. One that trains, and votes, must not end."""
+        for node in self.nodes:
+            if node.instance_id == instance_id and self.trains(node) and not node.is_hung:
+                self.violate(f"{instance_id} ({node.flavor}) was ended while it took part in the training")
+        self.lose(instance_id)
+
     def lose(self, instance_id: str) -> None:
         """Loses an instance, as by a failure of its machine; its group makes another."""
         lost = [node for node in self.nodes if node.instance_id == instance_id]

@@ -25,7 +25,7 @@ class Node:
         ends_at: When EC2 takes it back after a spot notice.
         is_silent: The controller does not reach it. The head does.
         is_cut_off: Neither the controller nor the head reaches it.
-        is_frozen: It accepts SSH and never answers. Its rank does not vote.
+        is_frozen: It accepts SSH and never answers. Its rank does not vote. A reboot helps.
         hung_since: Since when its rank lives and does not vote.
         says: What it makes of the fact that an honest rank would write.
         facts_stop_at: Its rank trains on, and its facts stay as they were at this time.
@@ -65,6 +65,11 @@ class Node:
     def is_up(self) -> bool:
         """Whether its operating system runs."""
         return self.back_at is None and not self.is_frozen
+
+    @property
+    def is_hung(self) -> bool:
+        """Whether its rank lives and does not vote."""
+        return self.hung_since is not None or self.is_frozen
 
     @property
     def is_usable(self) -> bool:

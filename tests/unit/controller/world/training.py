@@ -105,12 +105,12 @@ class Training(Groups):
     def reboot(self, node: Node) -> None:
         """Reboots a worker. Its service comes up by itself."""
         self.rank_fails(node)
-        node.back_at, node.service = self.now + REBOOT_S, WorkerState.ABSENT
+        node.back_at, node.service, node.is_frozen = self.now + REBOOT_S, WorkerState.ABSENT, False
 
     def reboot_head(self) -> None:
         """Reboots the head. The launcher goes on from the last checkpoint by itself."""
         self._all_ranks_fail("the head rebooted", WorkerState.STARTING)
-        self.head.back_at = self.now + REBOOT_S
+        self.head.back_at, self.head.is_frozen = self.now + REBOOT_S, False
 
     def lose_head(self) -> None:
         """Loses the head, as by a failure of its machine."""
@@ -143,7 +143,7 @@ class Training(Groups):
         self._let_go()
         self._let_in()
         ranks = self.ranks()
-        if not ranks or any(self._is_hung(node) for node in ranks):
+        if not ranks or any(node.is_hung for node in ranks):
             return
         self.step += seconds / self.step_s()
         if self.step >= self.checkpoint + self.checkpoint_steps:
@@ -168,15 +168,12 @@ class Training(Groups):
             if node.service is WorkerState.STARTING and self.now >= node.warm_at:
                 node.service = WorkerState.WARM
 
-    def _is_hung(self, node: Node) -> bool:
-        return node.hung_since is not None or node.is_frozen
-
     def _drop_hung(self) -> None:
         for node in self.ranks():
             if node.is_cut_off:
                 self.rank_fails(node)
                 node.service = WorkerState.WARM
-            elif self._is_hung(node):
+            elif node.is_hung:
                 node.hung_since = self.now if node.hung_since is None else node.hung_since
                 if self.now - node.hung_since >= self.drops_hung_after_s and len(self.ranks()) > 1:
                     self.rank_fails(node)

@@ -20,6 +20,7 @@ class World(Calls, Training):
     Attributes:
         is_up: Whether Terraform has made everything.
         wall_ahead_s: How far the clock of the controller's machine is ahead of the world's.
+        controller_ahead_s: The same when the present controller process began, which does not notice a step of it.
         state_lock: The id of the lock on Terraform's state; None where nobody holds it.
         never_answers: Flavors whose nodes never answer SSH.
         fails_to_configure: Flavors whose nodes can't be prepared.
@@ -29,6 +30,7 @@ class World(Calls, Training):
     is_up: bool = False
     image_id: str = "ami-1"
     wall_ahead_s: float = 0.0
+    controller_ahead_s: float = 0.0
     state_lock: str | None = None
     never_answers: set[str] = field(default_factory=set)
     fails_to_configure: set[str] = field(default_factory=set)
