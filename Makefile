@@ -85,7 +85,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-decide bench-report bench-journal
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -94,6 +94,8 @@ bench-elastic: setup ## Measure a training while every node is replaced
 	@$(BIN)/python tests/bench/bench_elastic.py $(OPTIONS)
 bench-balance: setup ## Measure steps on unequal nodes, with and without rebalancing
 	@$(BIN)/python tests/bench/bench_balance.py $(OPTIONS)
+bench-replicas: setup ## Measure what comparing the replicas costs
+	@$(BIN)/python tests/bench/bench_replicas.py $(OPTIONS)
 bench-policies: setup ## Compare policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
 	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
 bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes

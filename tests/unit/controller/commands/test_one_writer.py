@@ -93,7 +93,7 @@ def test_a_controller_that_was_paused_and_superseded_does_nothing_more(root: Pat
     calls_of_the_first: list[int] = []
 
     def take_over() -> None:
-        if world.calls[-1] == name and world.calls.count(name) == 2:
+        if world.calls.count(name) == 2 and not calls_of_the_first:
             (root / ".centavo" / "test" / "controller.lock").unlink()
             world.call = original  # type: ignore[method-assign]
             assert run(world, root)["status"] == "finished"
