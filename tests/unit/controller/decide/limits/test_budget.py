@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
@@ -30,6 +30,7 @@ def test_a_budget_that_is_spent_stops_also_where_nothing_runs():
     assert spent_out(spent_usd=5.0, usd_per_hour=0.0, budget_usd=5.0, ending_s=60.0) is not None
 
 
+@settings(deadline=None)
 @given(
     rates=st.lists(st.floats(0, 50), min_size=1, max_size=40),
     budget_usd=st.floats(0.001, 10),
@@ -58,6 +59,7 @@ def test_whatever_runs_the_run_costs_no_more_than_its_budget_and_one_boot(
     assert total_usd <= budget_usd + most_usd * (1 + 1e-9)
 
 
+@settings(deadline=None)
 @given(
     rate=st.floats(0.01, 50), budget_usd=st.floats(0.5, 10), interval_s=st.floats(1, 60), give_back_s=st.floats(0, 60)
 )
