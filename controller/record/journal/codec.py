@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):  # a fleet is one
         return {str(key): plain(part) for key, part in value.items()}
     if hasattr(value, "__dataclass_fields__"):
-        return {name: plain(getattr(value, name)) for name in _field_names(type(value))}
+        return {name: plain(getattr(value, name)) for name in _field_names(value.__class__)}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     return value

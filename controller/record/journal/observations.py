@@ -7,11 +7,12 @@ import math
 import sqlite3
 from collections.abc import Iterator
 
-from controller.decide.model.situation import KEPT_OBSERVATIONS
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
 from controller.record.journal import codec, summary
 from controller.record.journal.table import Table
 
+KEPT_OF_EACH_FLEET = 30
+"""So many observations of each fleet stay whole: as many as deciding looks at."""
 MOST_BYTES = 64 << 20
 """Whole observations take no more, whatever the fleets that were seen. It is a thousand of a thousand nodes."""
 FORGOTTEN_AT_ONCE = 5
@@ -32,8 +33,9 @@ DELETE FROM observations WHERE id IN (
 """Deciding needs the last observations of each fleet, and a move needs those since it began."""
 _FORGET_OLDEST = """
 DELETE FROM observations WHERE id IN (SELECT id FROM observations ORDER BY at, id LIMIT :most)
-AND (SELECT sum(length(facts) + length(unknown)) FROM observations) > :most_bytes
+AND (SELECT sum(length(facts) + length(unknown)) FROM observations WHERE typeof(facts) = 'blob') > :most_bytes
 """
+"""The length of a blob is known without reading it. What older journals have is text, and is left out."""
 
 
 class ObservationTable(Table):
@@ -60,7 +62,7 @@ class ObservationTable(Table):
                 f"INSERT INTO observations ({columns}) VALUES (last_insert_rowid(), ?, ?, ?, ?, ?)",
                 (observation.at, fleet, facts, unknown, usd_per_hour),
             ),
-            (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OBSERVATIONS, "most": FORGOTTEN_AT_ONCE}),
+            (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OF_EACH_FLEET, "most": FORGOTTEN_AT_ONCE}),
             (_FORGET_OLDEST, {"most_bytes": MOST_BYTES, "most": FORGOTTEN_AT_ONCE}),
         )
 
@@ -70,7 +72,7 @@ class ObservationTable(Table):
         return tuple(_observation(row) for row in rows)
 
     def recent(self, per_fleet: int) -> tuple[Observation, ...]:
-        """Returns the last observations of each fleet that was seen, oldest first: at most `KEPT_OBSERVATIONS` each.
+        """Returns the last observations of each fleet that was seen, oldest first: at most `KEPT_OF_EACH_FLEET` each.
 
         Only what was added since the last call is read: an observation of a thousand nodes takes a hundredth of a
         second to read.
