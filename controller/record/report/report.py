@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 from controller.domain import FlavorEstimate, Fleet, MembershipChange, Move, MovePhase
+from controller.domain.errors import DiskError
 from controller.domain.health import Remedy
 from controller.domain.times import iso, parse_time
 from controller.edges.files import write_whole
@@ -31,9 +32,15 @@ JOIN_SLACK_S = 2.0
 
 
 def write_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float) -> dict[str, Any]:
-    """Makes the report of a run, writes it into the run's folder, and returns it."""
+    """Makes the report of a run, writes it into the run's folder, and returns it.
+
+    Where the disk has no room a person is told: the report can be made again from the journal at any time.
+    """
     report = make_report(journal, usd_per_hour, now)
-    write_whole(journal.directory / FILE_NAME, json.dumps(report, indent=2) + "\n")
+    try:
+        write_whole(journal.directory / FILE_NAME, json.dumps(report, indent=2) + "\n")
+    except DiskError as error:
+        journal.tell(f"the report was not kept: {error.what} `centavo report` makes it again.")
     return report
 
 
