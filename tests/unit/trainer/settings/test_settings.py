@@ -130,14 +130,6 @@ def test_an_elastic_training_leaves_the_fusion_threshold_to_horovod() -> None:
     assert environment["HOROVOD_GLOO_TIMEOUT_SECONDS"] == "5"
 
 
-@pytest.mark.parametrize(("limit_s", "check_s"), [(600, 60), (60, 30)])
-def test_an_exchange_that_a_rank_does_not_come_to_ends(limit_s: int, check_s: int) -> None:
-    horovod = settings_from({"stop": {"steps": 1}, "horovod": {"stall_timeout_s": limit_s}}).horovod
-    environment = horovod.environment(is_elastic=True)
-    assert environment["HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"] == str(limit_s)
-    assert environment["HOROVOD_STALL_CHECK_TIME_SECONDS"] == str(check_s)
-
-
 def test_a_key_can_be_overridden_where_the_trainer_is_started(tmp_path: Path) -> None:
     path = tmp_path / "training.yml"
     path.write_text("stop: {steps: 10}\nmodel: {layers: 4}\n")
