@@ -7,6 +7,7 @@ import contextlib
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
