@@ -37,6 +37,12 @@ def test_a_bad_node_stays_where_its_flavor_does_not_shrink() -> None:
     assert choose_drain(shrink(4, ("i-1",)), WORKERS, facts(0, 1, 2, 3)) == ()
 
 
+def test_of_every_flavor_that_shrinks_the_surplus_leaves() -> None:
+    others = [Instance(f"j-{number}", "t2.large", "worker", "running", f"10.0.1.{number}") for number in range(3)]
+    move = Move(1, 0.0, Fleet({"c5.large": 4, "t2.large": 3}), Fleet({"c5.large": 3, "t2.large": 1}), Said(""))
+    assert choose_drain(move, [*WORKERS, *others], facts(0, 1, 2, 3)) == ("i-3", "j-0", "j-1")
+
+
 def test_a_move_that_is_undone_gives_back_what_it_has_added_by_name() -> None:
     move = Move(1, 0.0, Fleet({"c5.large": 2}), Fleet({"c5.large": 4}), Said(""), MovePhase.JOINING, grown=("i-3",))
     assert added_by(move, WORKERS, {"i-0", "i-1"}) == {"i-3"}, "i-2 is a replacement of EC2's own"
