@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from training import Training
 
 from controller.decide import DecideSettings, DecisionInput, Objective
 from controller.decide.model.fleet_model import FleetModel
@@ -56,7 +57,7 @@ class Doubted(FleetModel):
     difference_se = 0.0
 
     def log_cost_difference_se(self, fleet: Mapping[str, int], other: Mapping[str, int]) -> float:
-        assert other == TARGET and fleet != TARGET
+        assert other == TARGET and fleet == Training().fleet
         return self.difference_se
 
 
@@ -164,6 +165,14 @@ def test_work_that_ends_before_a_move_could_is_left_alone(training: Any, guard_s
     assert ending(training, progress(0, enough), **settings) is None
     found = ending(training, progress(0, enough - 1), **settings)
     assert found == EndsSoon(pytest.approx((enough - 1) * step_s), counts_s)
+
+
+def test_work_that_takes_just_as_long_as_the_guard_may_still_move(training: Any) -> None:
+    one = situation(training)
+    model = one.model()
+    assert model is not None
+    remaining_s = 1000 * model.step_time_s(one.current)
+    assert ending(training, progress(0, 1000), end_guard_s=remaining_s, end_guard_share=0.0) is None
 
 
 def test_how_long_it_takes_is_not_guessed_for_a_fleet_of_unknown_speed(training: Any) -> None:
