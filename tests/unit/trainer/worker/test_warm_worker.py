@@ -81,12 +81,17 @@ def talk(server: RendezvousServer) -> Iterator[Callable[[], Talk]]:
     host_updates._noticed.clear()
 
 
-def test_a_rank_that_alone_loses_its_launcher_leaves(talk: Callable[[], Talk]) -> None:
+def test_a_rank_that_alone_loses_its_launcher_leaves_and_one_whose_launcher_then_ends_stops_all(
+    talk: Callable[[], Talk], server: RendezvousServer
+) -> None:
     one = talk()
     one.launcher.close()
-    requests = one.end()
+    one.thread.join(1.0)
+    requests = one.rank.requests
     assert requests.is_cut_off
     assert (requests.leave_reason, requests.stop_reason) == ("the connection to the launcher is lost", None)
+    server.stop()
+    assert one.end().stop_reason == "the launcher is gone"
 
 
 def test_ranks_whose_launcher_is_gone_stop_with_a_checkpoint(
@@ -102,18 +107,22 @@ def test_ranks_whose_launcher_is_gone_stop_with_a_checkpoint(
 
 
 def test_a_launcher_that_is_silent_for_too_long_is_gone(
-    talk: Callable[[], Talk], monkeypatch: pytest.MonkeyPatch
+    talk: Callable[[], Talk], server: RendezvousServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(warm_worker, "LAUNCHER_SILENCE_S", 0.2)
+    server.stop()
     assert talk().end().is_cut_off
 
 
-def test_changed_hosts_and_a_stop_are_heard_and_a_ping_is_nothing(talk: Callable[[], Talk]) -> None:
+def test_changed_hosts_and_a_stop_are_heard_and_a_ping_is_nothing(
+    talk: Callable[[], Talk], server: RendezvousServer
+) -> None:
     one, updates = talk(), HostUpdates({"HOROVOD_LAUNCHED_BY": "centavo"})
     updates.listen()  # opens no service: with one, the environment would have to name a server
     one.launcher.sendall(b'{"ping": true}\n')
     assert not updates.are_pending
     one.launcher.sendall(b'{"hosts": "changed"}\n{"stop": "by hand"}\n')
+    server.stop()
     one.launcher.close()
     requests = one.end()
     assert updates.are_pending
