@@ -10,14 +10,17 @@ from controller.decide import DecideSettings, Objective, UnknownPolicyError
 from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Verdict
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import (
+    BestAlready,
     CheaperPerToken,
     CoolingDown,
     FewStepsLeft,
     MoveUnderWay,
+    PricesUnknown,
     SavesTooLittle,
+    WaitingForFacts,
     WithinUncertainty,
 )
-from controller.domain.reasons.flavors import UnavailableForNow
+from controller.domain.reasons.flavors import NoPrice, UnavailableForNow
 from controller.domain.reasons.limits import (
     BreaksLimit,
     BudgetOutOfReach,
@@ -204,6 +207,27 @@ def test_intervals_that_overlap_are_a_reason_to_stay(training):
     assert decision.verdict is Verdict.REFUSE
     assert isinstance(decision.reason, WithinUncertainty)
     assert 0 < decision.reason.gain_share < decision.reason.uncertainty_share
+
+
+def test_the_best_fleet_stays_and_is_named(training):
+    training.make(training.decide())
+    decision = training.decide()
+    assert (decision.verdict, decision.reason) == (Verdict.STAY, BestAlready(Fleet({"c5.large": 6})))
+    assert decision.switching_usd is None and decision.saving_usd == 0.0
+    assert decision.scaling, "how it would scale is shown"
+
+
+def test_without_a_batch_or_any_speed_it_is_waited_for(training):
+    decision = training.decide(observation=replace(training.observe(), facts=()))
+    assert (decision.verdict, decision.at) == (Verdict.STAY, training.now)
+    assert decision.reason == WaitingForFacts(tuple(sorted(training.fleet)))
+
+
+def test_a_fleet_of_unknown_price_is_not_compared(training):
+    prices = {flavor: price for flavor, price in training.listed_prices.items() if flavor != "t2.large"}
+    decision = training.decide(prices=prices)
+    assert decision.reason == PricesUnknown({"t2.large": NoPrice()})
+    assert (decision.verdict, decision.target) == (Verdict.REFUSE, training.fleet)
 
 
 def test_the_cool_down_is_waited_for(training):
