@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from controller.decide import DecideSettings, Objective, UnknownPolicyError
+from controller.decide import DecideSettings, DecisionInput, Objective, UnknownPolicyError
+from controller.decide.model.situation import assess
+from controller.decide.policies.beliefs import Measurements
+from controller.decide.policies.cheapest_fleet import CheapestFleet
 from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Verdict
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import (
@@ -15,8 +18,10 @@ from controller.domain.reasons.deciding import (
     CoolingDown,
     FewStepsLeft,
     MoveUnderWay,
+    NoMeasuredFleetAllowed,
     PricesUnknown,
     SavesTooLittle,
+    SpeedUnknown,
     WaitingForFacts,
     WithinUncertainty,
 )
@@ -228,6 +233,50 @@ def test_a_fleet_of_unknown_price_is_not_compared(training):
     decision = training.decide(prices=prices)
     assert decision.reason == PricesUnknown({"t2.large": NoPrice()})
     assert (decision.verdict, decision.target) == (Verdict.REFUSE, training.fleet)
+
+
+def test_a_decision_and_its_reason_tell_the_same_saving(training):
+    decision = training.decide()
+    assert isinstance(decision.reason, CheaperPerToken)
+    assert decision.saving_usd == decision.reason.saving_usd
+    assert decision.switching_usd == decision.reason.switching_usd
+    assert decision.scaling
+
+
+def test_while_the_batch_is_unknown_it_is_waited_for(training):
+    class Unknown(Measurements):
+        def model(self, situation):
+            return None
+
+    given = DecisionInput(
+        (training.observe(),), training.listed_prices, Limits(6, 6), training.progress, settings=DecideSettings()
+    )
+    decision = CheapestFleet(beliefs=Unknown()).decide(assess(given))
+    assert (decision.verdict, decision.reason) == (Verdict.STAY, WaitingForFacts())
+    assert (decision.at, decision.target) == (training.now, training.fleet)
+
+
+def test_where_no_flavor_that_is_allowed_was_measured_nothing_is_chosen(training):
+    training.prices = {**training.prices, "m5.large": 0.1}
+    limits = Limits(6, 6, excluded=dict.fromkeys(training.fleet, "too noisy"))
+    decision = training.decide(limits)
+    assert (decision.verdict, decision.reason) == (Verdict.REFUSE, NoMeasuredFleetAllowed())
+    assert (decision.at, decision.target) == (training.now, training.fleet)
+
+
+def test_a_fleet_of_unknown_speed_is_not_compared(training):
+    class Slow(Measurements):
+        def waiting(self, situation):
+            return None
+
+        def model(self, situation):
+            return situation.model({f: s for f, s in situation.measured.items() if f != "t2.large"})
+
+    given = DecisionInput(
+        (training.observe(),), training.listed_prices, Limits(6, 6), training.progress, settings=DecideSettings()
+    )
+    decision = CheapestFleet(beliefs=Slow()).decide(assess(given))
+    assert (decision.verdict, decision.reason) == (Verdict.REFUSE, SpeedUnknown())
 
 
 def test_the_cool_down_is_waited_for(training):
