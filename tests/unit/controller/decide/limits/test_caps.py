@@ -72,6 +72,10 @@ def test_each_further_failure_is_remembered_for_twice_as_long_and_the_least_coun
     assert failed_caps(history, 400.0) == {"a": 2, "b": 2}
     assert failed_caps(history, 300.0 + 4 * FAILURE_MEMORY_S - 1) == {"a": 2}
     assert failed_caps(history, 300.0 + 4 * FAILURE_MEMORY_S) == {}
+    third = failed({}, {"a": 4}, 400.0, 3)
+    thrice = History((failed({}, {"a": 8}, 200.0), failed({}, {"a": 4}, 300.0, 2), third))
+    assert failed_caps(thrice, 400.0 + 8 * FAILURE_MEMORY_S - 1) == {"a": 2}
+    assert failed_caps(thrice, 400.0 + 8 * FAILURE_MEMORY_S) == {}
     growing = History((failed({}, {"a": 4}, 200.0), failed({}, {"a": 8}, 300.0, 2)))
     assert failed_caps(growing, 400.0) == {"a": 2}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.bounds import SLACK, Bounds
 from controller.decide.limits.violations import infeasible_reason, violation
 from controller.domain import Fleet
 from controller.domain.reasons import Reason
@@ -62,6 +62,14 @@ def test_the_limit_that_leaves_no_fleet_is_named(bounds: Bounds, reason: Reason 
 )
 def test_the_limit_that_a_fleet_breaks_is_named(fleet: dict[str, int], bounds: Bounds, reason: Reason | None) -> None:
     assert violation(Fleet(fleet), bounds, USD_PER_HOUR, HEAD_USD_PER_HOUR) == reason
+
+
+def test_rounding_breaks_no_hourly_limit() -> None:
+    bounds = Bounds({"one": 1}, max_usd_per_hour=1.0)
+    assert violation(Fleet({"one": 1}), bounds, {"one": 1.0 * (1 + SLACK)}, 0.0) is None
+    assert infeasible_reason(bounds, {"one": 1.0 * (1 + SLACK)}, 0.0) is None
+    assert violation(Fleet({"one": 1}), bounds, {"one": 1.0 + 2 * SLACK}, 0.0) is not None
+    assert infeasible_reason(bounds, {"one": 1.0 + 2 * SLACK}, 0.0) is not None
 
 
 def test_a_fleet_that_cannot_be_priced_does_not_break_the_hourly_limit() -> None:
