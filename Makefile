@@ -64,7 +64,7 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-.PHONY: setup test test-long test-fast faults lint house format
+.PHONY: setup test test-long test-fast faults mutants lint house format
 test: setup ## Run the linters, the tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
@@ -75,6 +75,8 @@ test-fast: setup ## Run the tests that start no process
 	@$(BIN)/python -m pytest tests -m "not slow and not e2e" -q
 faults: setup ## Put a thousand faults into runs and check that each heals (FAULT= or SEED= repeats one, PAIRS=)
 	@$(BIN)/python -m tests.faults $(call option,FAULT,fault) $(call option,SEED,seed) $(call option,PAIRS,pairs)
+mutants: setup ## Change the controller's code in small ways, and show what no test notices (ROOMS= OPTIONS="--again --minutes 5")
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ROOMS) $(OPTIONS)
 lint: setup $(LINT_VENV)/.ready ## Run ruff, mypy, import-linter, terraform fmt and ansible-lint
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 	@terraform fmt -check -recursive terraform
@@ -85,7 +87,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-policies bench-decide bench-report bench-journal
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -94,6 +96,8 @@ bench-elastic: setup ## Measure a training while every node is replaced
 	@$(BIN)/python tests/bench/bench_elastic.py $(OPTIONS)
 bench-balance: setup ## Measure steps on unequal nodes, with and without rebalancing
 	@$(BIN)/python tests/bench/bench_balance.py $(OPTIONS)
+bench-replicas: setup ## Measure what comparing the replicas costs
+	@$(BIN)/python tests/bench/bench_replicas.py $(OPTIONS)
 bench-policies: setup ## Compare policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
 	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
 bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes

@@ -32,7 +32,7 @@ class OptimizerSettings(Section):
         default=10,
         ge=1,
         description="an update is skipped where the loss or a gradient is not a finite number; the training fails when "
-        "so many updates in a row are skipped",
+        "this many updates in a row are skipped",
     )
 
 
@@ -73,7 +73,7 @@ class ElasticSettings(Section):
     max_failures_without_step: int = Field(
         default=5,
         ge=1,
-        description="the training fails when ranks are lost so many times with no new step in between",
+        description="the training fails when ranks are lost this many times with no new step in between",
     )
     check_replicas_every_steps: int = Field(
         default=100,

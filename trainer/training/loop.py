@@ -106,10 +106,10 @@ class Training:
         self._membership.go_back()
         log.warning("a rank is lost (%s); back to step %d", error, self.state.progress.step)
         if is_too_often:
-            count = self._failures.in_a_row
+            count, last = self._failures.in_a_row, str(error).rstrip(".")
             raise TrainingFailedError(
                 f"ranks were lost {count} times (elastic.max_failures_without_step) with no new step after step "
-                f"{lost_at}; the last error: {error}. Look at the logs of the nodes and at their network. A new start "
+                f"{lost_at}; the last error: {last}. Look at the logs of the nodes and at their network. A new start "
                 "continues from the last checkpoint"
             )
 
@@ -129,11 +129,11 @@ class Training:
         self.prepared.batches.seek(self.state.progress.cursor, Cut(world.rank, tuple(self._balancer.shares)))
 
     def _train(self, world: World) -> None:
-        settings, progress, batches = self.prepared.settings, self.state.progress, self.prepared.batches
+        stop, batches = self.prepared.settings.stop, self.prepared.batches
         self._membership.note_step()
         self._log.begin()
         self._schedule.validate_if_due(world)  # of the step at which the world before ended
-        while not progress.is_done(settings.stop, batches.batches_per_epoch):
+        while not self.state.progress.is_done(stop, batches.batches_per_epoch):
             taken = self._make_step(world)
             if compare_if_due(self.prepared, self.state, world):
                 self._seek(world)

@@ -45,33 +45,40 @@ def see(
         dropped: The nodes (instance ids) that were taken out for a fault.
         aside: The nodes (instance ids) that are left alone for a while, and why. They count as silent.
     """
+    look = _Look(observation, frozenset(bad), frozenset(dropped), aside or {})
     head = observation.head
-    facts = {fact.instance_id: fact for fact in observation.facts}
-    shown = {node.instance_id: node for node in observation.nodes}
-    said = {**observation.silent, **(aside or {})}
-    nodes = []
-    for worker in workers:
-        node = worker.instance_id
-        fact = facts.get(node)
-        is_aside = node in (aside or {})
-        is_member = worker.private_ip in _hosts(head)
-        nodes.append(
-            SeenNode(
-                node,
-                worker.flavor,
-                _standing(worker, None if is_aside else shown.get(node), fact, head, is_member),
-                is_member=is_member,
-                rank=None if fact is None else fact.rank,
-                leaves_first=node in bad,
-                is_dropped=node in dropped,
-                launched_at=worker.launched_at,
-                said=(fact.reason or "") if fact is not None else said.get(node, ""),
-            )
-        )
     written_at = None if head is None else head.hosts_written_at
     is_old = written_at is not None and observation.at >= written_at + drain_s
     launcher = None if head is None else LauncherState.ENDED if has_ended else head.launcher
-    return Seen(tuple(nodes), launcher, len(_hosts(head)), capacity, is_old)
+    return Seen(tuple(map(look.node, workers)), launcher, len(_hosts(head)), capacity, is_old)
+
+
+class _Look:
+    """What the nodes show, by instance id."""
+
+    def __init__(
+        self, observation: Observation, bad: frozenset[str], dropped: frozenset[str], aside: Mapping[str, str]
+    ) -> None:
+        self._head, self._bad, self._dropped, self._aside = observation.head, bad, dropped, aside
+        self._facts = {fact.instance_id: fact for fact in observation.facts}
+        self._shown = {node.instance_id: node for node in observation.nodes}
+        self._said = {**observation.silent, **aside}
+
+    def node(self, worker: Instance) -> SeenNode:
+        """Returns what is seen of a worker."""
+        node, is_member = worker.instance_id, worker.private_ip in _hosts(self._head)
+        fact, shown = self._facts.get(node), None if node in self._aside else self._shown.get(node)
+        return SeenNode(
+            node,
+            worker.flavor,
+            _standing(worker, shown, fact, self._head, is_member),
+            is_member=is_member,
+            rank=None if fact is None else fact.rank,
+            leaves_first=node in self._bad,
+            is_dropped=node in self._dropped,
+            launched_at=worker.launched_at,
+            said=(fact.reason or "") if fact is not None else self._said.get(node, ""),
+        )
 
 
 def _hosts(head: HeadSeen | None) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 
 from controller.domain.errors import DiskError, SupersededError
 from controller.domain.reasons.writing import NotWritten, RunTakenOver
-from controller.record.journal.losses import Losses
 from controller.words.reasons.sentences import as_sentence
 
 Statement = tuple[str, Sequence[Any] | Mapping[str, Any]]
@@ -20,6 +20,25 @@ GENERATION = "generation"
 """The value of the table `run` that counts how often a controller has taken the run over."""
 PASSING = ("disk is full", "disk i/o error", "unable to open", "readonly database", "database is locked")
 """What SQLite says (sqlite.org/rescode.html) where a later attempt may do better."""
+
+
+class Losses:
+    """Counts what was lost, by kind."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, kind: str) -> bool:
+        """Counts one more of a kind, named in the plural. Returns whether it is the first loss since all was well."""
+        is_first = not self._counts
+        self._counts[kind] += 1
+        return is_first
+
+    def taken(self) -> str:
+        """Returns what was lost, for people, and begins anew; empty where nothing was."""
+        lost = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self._counts.items()))
+        self._counts.clear()
+        return lost
 
 
 class Table:
@@ -67,11 +86,14 @@ class Table:
             next_step = f"Make room on the disk that holds {self.directory}; the controller tries again by itself."
             raise DiskError(as_sentence(reason), next_step, reason=reason) from error
 
-    def _may_write(self, kind: str, *statements: Statement) -> None:
+    def _may_write(self, kind: str, *statements: Statement) -> bool:
         """Writes all of this, or loses it where the disk is full or fails. What is lost is counted, and told once.
 
         Args:
             kind: What is written, for people, in the plural: `observations`.
+
+        Returns:
+            Whether it was written.
 
         Raises:
             SupersededError: This is not the run's writer any more.
@@ -86,10 +108,11 @@ class Table:
                     f"{self.directory} can't be written: {error}; what is observed and decided is lost until there is "
                     "room again"
                 )
-        else:
-            lost = self._losses.taken()
-            if lost:
-                self.tell(f"{self.directory} can be written again; not kept were {lost}")
+            return False
+        lost = self._losses.taken()
+        if lost:
+            self.tell(f"{self.directory} can be written again; not kept were {lost}")
+        return True
 
     def _write(self, statements: Sequence[Statement]) -> None:
         with self._transaction():

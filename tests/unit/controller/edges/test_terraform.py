@@ -13,7 +13,7 @@ import pytest
 
 from controller.domain.errors import StoppedError, TerraformError
 from controller.domain.reasons.moving import TerraformTookTooLong
-from controller.edges.processes import process, this_process
+from controller.edges.process_identity import process, this_process
 from controller.edges.terraform import Terraform, TerraformLimits, parse_outputs
 from controller.edges.terraform_lock import other_terraform_runs
 

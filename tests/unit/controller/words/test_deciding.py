@@ -122,7 +122,7 @@ def test_codes_are_lower_case_words_joined_by_hyphens_and_unique() -> None:
 def test_the_notes_of_an_older_journal_are_kept_as_words() -> None:
     estimate = {"flavor": "c5.large", "usd_per_hour": 0.085, "tokens_per_s": None, "note": "not measured yet"}
     plain = {"at": 0.0, "policy": "cheapest-fleet", "verdict": "stay", "current": {}, "target": {}, "reason": "waiting"}
-    decision = codec.decision_from_json(json.dumps({**plain, "flavors": [estimate]}))
+    decision = codec.read_decision(json.dumps({**plain, "flavors": [estimate]}))
     assert decision.reason == Said("waiting")
     assert decision.flavors[0].notes == (Said("not measured yet"),)
 

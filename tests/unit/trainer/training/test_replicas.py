@@ -48,8 +48,9 @@ def test_a_rank_that_differs_takes_over_the_state_of_the_majority(tmp_path: Path
     # The update of step 10 is skipped on all ranks, and so they are compared at once.
     assert "the state of rank 1 differs from that of rank 0 after step 10 (all were equal after step 8)" in said[0]
     assert "rank 1 differs" in said[1] and "differs" not in said[2]
-    kept = sorted(path.name[-3:] for path in (tmp_path / "storage" / "checkpoints").iterdir())
-    assert kept == ["002", "004", "008", "010", "012", "014"], "that of step 6 was written by a rank that differed"
+    kept = {path.name[-3:] for path in (tmp_path / "storage" / "checkpoints").iterdir()}
+    assert "006" not in kept, "it was written by a rank that differed"
+    assert "008" in kept, "it was written in its place"
 
 
 @pytest.mark.slow

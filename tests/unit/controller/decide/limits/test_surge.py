@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
@@ -28,6 +28,7 @@ def surge(source: Fleet, target: Fleet) -> int:
     return source.union(target).size - max(source.size, target.size)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_any_fleet_is_reached_within_the_surge_and_the_limits_in_as_many_moves_as_is_said(seed):
     rng = random.Random(seed)
@@ -127,6 +128,7 @@ def running(source: Fleet, target: Fleet) -> float:
     return HEAD + sum(count * PRICE[flavor] for flavor, count in counts.items())
 
 
+@settings(deadline=None)
 @given(case=hourly_cases())
 def test_during_each_move_no_more_is_paid_than_the_hourly_limit_and_the_target_is_reached(case):
     fleet, target, limit, bounds, cost = case
@@ -152,6 +154,7 @@ def test_during_each_move_no_more_is_paid_than_the_hourly_limit_and_the_target_i
     raise AssertionError(f"{target} was not reached")
 
 
+@settings(deadline=None)
 @given(case=hourly_cases(), over=st.floats(0.01, 2))
 def test_a_fleet_above_the_hourly_limit_only_shrinks_until_it_keeps_it(case, over):
     fleet, target, limit, bounds, cost = case
