@@ -51,3 +51,7 @@ def test_a_move_that_is_undone_gives_back_what_it_has_added_by_name() -> None:
 def test_while_it_grows_every_worker_that_is_no_member_counts_as_added() -> None:
     move = Move(1, 0.0, Fleet({"c5.large": 2}), Fleet({"c5.large": 4}), Said(""), MovePhase.GROWING)
     assert added_by(move, WORKERS, {"i-0", "i-1"}) == {"i-2", "i-3"}
+
+
+def test_rank_0_stays_as_long_as_another_can_leave() -> None:
+    assert choose_drain(shrink(1), WORKERS, facts(0, 1, 2, 3)) == ("i-3", "i-2", "i-1")
