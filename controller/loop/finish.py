@@ -17,26 +17,31 @@ RELEASE_LIMIT_S = 3600.0
 FETCH_TRIES = 3
 
 
-def finish(job: Job) -> None:
+def finish(job: Job, status: str) -> None:
     """Gives the workers back and fetches the results.
+
+    Args:
+        job: The run.
+        status: How the training ended.
 
     Raises:
         AnsibleError: The results could not be fetched. They are still on the head, and a second try may do better.
         CentavoError: The workers could not be given back.
     """
     job.note("giving the workers back")
-    _release(job)
+    is_finished = status == "finished"
+    _release(job, is_finished)
     job.note("fetching the results")
-    _fetch(job)
+    _fetch(job, is_finished)
 
 
-def _release(job: Job) -> None:
+def _release(job: Job, is_finished: bool) -> None:
     """Gives the workers back. What fails is tried again, for they cost money and do nothing any more."""
     note, began = Once(job.note), job.clock.now()
     job.cluster.capacity.read()
     while True:
         try:
-            if _is_given_back(job):
+            if _is_given_back(job, is_finished):
                 return
         except PASSING_TROUBLES as error:
             if job.clock.now() >= began + RELEASE_LIMIT_S:
@@ -45,7 +50,7 @@ def _release(job: Job) -> None:
         job.clock.sleep(job.settings.poll_s)
 
 
-def _is_given_back(job: Job) -> bool:
+def _is_given_back(job: Job, is_finished: bool) -> bool:
     """Does what is next to give everything back. Returns whether nothing is left to do."""
     cluster, timeouts = job.cluster, job.settings.timeouts
     observation = cluster.observe()
@@ -54,15 +59,14 @@ def _is_given_back(job: Job) -> bool:
         observation,
         capacity=cluster.desired(),
         drain_s=timeouts.drain_s,
-        has_ended=job.journal.status() == "finished",
+        has_ended=is_finished,
     )
     actions = next_actions(Goal(NO_NODES), seen)
     Doer(cluster, timeouts.configure_s, job.note).do(actions)
     return actions == (Reached(),)
 
 
-def _fetch(job: Job) -> None:
-    is_finished = job.journal.status() == "finished"
+def _fetch(job: Job, is_finished: bool) -> None:
     for tries in range(1, FETCH_TRIES + 1):
         try:
             job.cluster.nodes.fetch_results()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from controller.act.reconcile.patience import MoveLimits
 from controller.cluster import LiveCluster
@@ -25,7 +25,6 @@ from controller.edges.clock import Clock
 from controller.record.journal import Journal
 from controller.record.live.reporter import Reporter
 
-KEEP_TRIES = 3
 PASSING_TROUBLES = (
     AwsError,
     AnsibleError,
@@ -48,6 +47,8 @@ class Job:
     journal: Journal
     clock: Clock
     reporter: Reporter
+    unkept: list[Callable[[], None]] = field(default_factory=list)
+    """What could not be written to the journal yet, in its order."""
 
     @property
     def settings(self) -> ControllerSettings:
@@ -57,15 +58,19 @@ class Job:
     def keep(self, write: Callable[[], None]) -> None:
         """Writes to the journal what a later controller would find out by itself, too.
 
-        Where the disk is full or fails, that is tried again for a while. Then the run goes on without it.
+        Where the disk is full or fails, the run goes on without it, and the next call tries it again.
         """
-        for _ in range(KEEP_TRIES):
-            try:
-                write()
-                return
-            except DiskError as error:
-                self.note(f"the journal could not be written: {error.what}")
-                self.clock.sleep(self.settings.poll_s)
+        self.unkept.append(write)
+        try:
+            self.keep_all()
+        except DiskError as error:
+            self.note(f"the journal could not be written: {error.what}")
+
+    def keep_all(self) -> None:
+        """Writes what could not be written before, in its order. Raises DiskError where that still fails."""
+        while self.unkept:
+            self.unkept[0]()
+            del self.unkept[0]
 
     def end(self, status: str, reason: Reason | None) -> None:
         """Keeps how the training ended."""

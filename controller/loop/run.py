@@ -53,21 +53,25 @@ class Optimizer:
         Raises:
             StoppedError: A person stopped the controller. The journal holds the state.
             CentavoError: The training could not be started. What was made for it was given back.
+            DiskError: The journal could not be written at the end. Everything was given back.
             TrainingFailedError: The training did not succeed. Everything was given back.
             BudgetReachedError: The training was stopped, since its budget is used up. Everything was given back.
         """
         job, stage = self._job, self._job.journal.stage()
+        status = job.journal.status()
         failure: CentavoError | None = None
         try:
             job.cluster.capacity.read()
             if stage is Stage.STARTING:
                 stage, failure = self._start()
+                status = "running" if failure is None else "failed"
             if stage is Stage.TRAINING:
-                self._training.accompany()
+                status = self._training.accompany()
                 stage = self._enter(Stage.ENDING)
             if stage is Stage.ENDING:
-                finish(job)
+                finish(job, status)
                 self._enter(Stage.ENDED)
+                job.keep_all()
         finally:
             report = write_report(job.journal, self._usd_per_hour(), job.clock.now())
         error = failure or error_of(report, job.journal.directory)

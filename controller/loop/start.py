@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from controller.act.doing import Doer
-from controller.act.reconcile.actions import Action, Awaited, Reached, Wait
+from controller.act.reconcile.actions import Action, Awaited, Reached, StartTraining, Wait
 from controller.act.reconcile.next_actions import next_actions
 from controller.act.reconcile.patience import Times, given_up
 from controller.act.reconcile.seeing import see
@@ -56,7 +56,7 @@ def _go_on(job: Job, coming_up: ComingUp) -> bool:
     """Does what is next to start the training. Returns whether it was started."""
     actions = coming_up.wait()
     Doer(job.cluster, job.settings.timeouts.configure_s, job.note).do(actions)
-    return actions == (Reached(),)
+    return actions == (Reached(),) or StartTraining() in actions
 
 
 def wait_until_up(cluster: LiveCluster, clock: Clock, settings: ControllerSettings, fleet: Fleet) -> None:

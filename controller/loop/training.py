@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.act.aside import Aside
 from controller.domain import Decision, Fleet, Move, Observation
-from controller.domain.errors import CentavoError
+from controller.domain.errors import AwsError, CentavoError
 from controller.domain.reasons.ending import LauncherFailed
 from controller.domain.reasons.moving import MergedByPeople
 from controller.loop.approval import Approval
@@ -31,18 +31,33 @@ class Training:
         self._moving = Moving(job, waits, aside, self._vigil.dropped)
         self._stop: Stop | None = None
 
-    def accompany(self) -> None:
-        """Makes one pass after the other until the training has ended, and keeps how it ended."""
+    def accompany(self) -> str:
+        """Makes one pass after the other until the training has ended, and keeps how it ended.
+
+        Returns:
+            The status of the run from now on.
+        """
         job = self._job
-        check_capacity_file(job)
+        self._check_capacity_file()
         while not self._is_over():
             began = job.clock.now()
             is_busy = self._try_pass()
             if not self._is_over():
                 pause_s = job.settings.poll_s if is_busy else job.settings.interval_s
                 job.clock.sleep(pause_s - (job.clock.now() - began))
-        self._keep_end()
+        status = self._keep_end()
         job.keep(self._moving.end_with_training)
+        return status
+
+    def _check_capacity_file(self) -> None:
+        """Raises CapacityFileError when a person has changed the capacity file. Waits until AWS can be asked."""
+        while True:
+            try:
+                check_capacity_file(self._job)
+                return
+            except AwsError as error:
+                self._note_once(f"the capacity file could not be checked: {_told(error)}")
+                self._job.clock.sleep(self._job.settings.interval_s)
 
     def _is_over(self) -> bool:
         """Returns whether the training has ended, or has to be stopped."""
@@ -57,14 +72,15 @@ class Training:
             is_busy = False
         return is_busy or self._job.journal.move_under_way() is not None
 
-    def _keep_end(self) -> None:
+    def _keep_end(self) -> str:
         job, end, stop = self._job, self._job.cluster.observer.end, self._stop
         if end is not None:
             stop = None if end.finished else Stop("failed", end.reason or LauncherFailed(None))
         status, reason = ("finished", None) if stop is None else (stop.status, stop.reason)
         job.end(status, reason)
-        keep_speeds(job.environment, job.journal)
+        job.keep(lambda: keep_speeds(job.environment, job.journal))
         job.note("the training has finished" if reason is None else f"the training ends: {reason_in_words(reason)}")
+        return status
 
     def _pass(self) -> bool:
         """Makes one pass: goes on with a move, keeps the fleet whole, or decides. Returns whether anything was done."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from controller.domain import HeadSeen, Instance, NodeSeen, Observation, UnknownNode
-from controller.domain.errors import AnsibleError, AwsError
+from controller.domain.errors import AnsibleError, AwsError, NodesError
 from controller.domain.reasons import Reason
-from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, NotAsked, TakesNoPart
+from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, NodeUnreachable, NotAsked, TakesNoPart
 from controller.edges.ansible import Outcome
 from controller.edges.clock import Clock
 from controller.edges.ssh import SshAccess
@@ -58,6 +58,8 @@ class Observer:
             outcome = self._read_facts(running)
         except AnsibleError as error:
             return self._unseen(workers, AnsibleUnusable(error.reason))
+        except NodesError as error:
+            return self._unseen(workers, NodeUnreachable(error.what))
         now = self._clock.now()
         self.end = read_end(outcome.local_facts.get(self._instances.head().instance_id)) or self.end
         members = self._members() if outcome.head is None else members_of(outcome.head, running)

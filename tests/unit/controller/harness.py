@@ -33,6 +33,7 @@ SETTINGS: dict[str, Any] = {
         "minimum_window": 10,
         "fact_max_age_s": 30,
         "unavailable_s": 100,
+        "health": {"silent_s": 40},
         "timeouts": {"boot_s": 30, "configure_s": 30, "join_s": 20, "drain_s": 20},
         "decide": {
             "minimum_steps": 10,
