@@ -57,6 +57,8 @@ def plain(value: Any) -> Any:
         return {name: plain(getattr(value, name)) for name in _field_names(cast(Hashable, type(value)))}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
+    if isinstance(value, frozenset):
+        return sorted(plain(part) for part in value)
     return value
 
 
