@@ -30,8 +30,8 @@ OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,i
 .PHONY: optimize apply train
 optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
-apply: setup cloud-up ## Make the network, the head and one group per flavor
-	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN))
+apply: setup cloud-up ## Make the network, the head and one group per flavor (PLAN=, with its ACKNOWLEDGE=: a plan that was reviewed here)
+	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN) $(addprefix --acknowledge=,$(ACKNOWLEDGE)))
 train: setup cloud-up ## Configure the nodes and start the training, without moves
 	@$(CENTAVO) train
 
@@ -64,7 +64,7 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-.PHONY: setup test test-long test-fast lint house format
+.PHONY: setup test test-long test-fast faults lint house format
 test: setup ## Run the linters, the tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
@@ -73,6 +73,8 @@ test-long: setup ## Run further whole jobs on localcloud, minutes each: killed a
 	@$(BIN)/python -m pytest tests -m long
 test-fast: setup ## Run the tests that start no process
 	@$(BIN)/python -m pytest tests -m "not slow and not e2e" -q
+faults: setup ## Put a thousand faults into runs and check that each heals (FAULT= or SEED= repeats one, PAIRS=)
+	@$(BIN)/python -m tests.faults $(call option,FAULT,fault) $(call option,SEED,seed) $(call option,PAIRS,pairs)
 lint: setup $(LINT_VENV)/.ready ## Run ruff, mypy, import-linter, terraform fmt and ansible-lint
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 	@terraform fmt -check -recursive terraform
@@ -83,7 +85,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -100,6 +102,8 @@ bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes
 	@$(BIN)/python tests/bench/bench_decide.py $(OPTIONS)
 bench-report: setup ## Time the report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
+bench-journal: setup ## Measure the journal of 10,000 passes of 1,000 nodes
+	@$(BIN)/python -m tests.bench.bench_journal $(OPTIONS)
 
 .PHONY: help
 help: ## Show this list

@@ -1,4 +1,4 @@
-"""The command `centavo`. Exit codes: 0 done; 1 to 13 the errors of `controller.domain.errors`; 130 stopped by a person.
+"""The command `centavo`. Exit codes: 0 done; 1 to 18 the errors of `controller.domain.errors`; 130 stopped by a person.
 
 `centavo review` (or `plan`) ends with 0 when nothing would change, 2 when something would, 3 when the guard refuses it.
 """
@@ -10,6 +10,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -36,6 +37,7 @@ from controller.commands.shared.judged_plan import admit
 from controller.domain.errors import CentavoError, JournalError, StoppedError
 from controller.edges.clock import SystemClock
 from controller.record.live.reporter import PlainReporter
+from controller.record.live.run_log import LogFormat, error_line
 
 COMMANDS: tuple[Command | StandaloneCommand, ...] = (
     apply.COMMAND,
@@ -66,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with clock.listening():
             return _run(options, clock)
     except CentavoError as error:
-        print(_told(error, clock), file=sys.stderr)
+        is_json = getattr(options, "log_format", None) == LogFormat.JSON.value and not clock.is_stopping()
+        print(error_line(clock.now(), error) if is_json else _told(error, clock), file=sys.stderr)
         return StoppedError.exit_code if clock.is_stopping() else error.exit_code
     except sqlite3.DatabaseError as error:
         print(_told(_damaged(error, Path(options.root)), clock), file=sys.stderr)
@@ -79,7 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, clock: SystemClock) -> int:
     context = open_context(Path(options.root), options.env, PlainReporter(), clock)
     context.admit = partial(admit, context)
-    code: int = options.command(context, options)
+    with ExitStack() as stack:
+        if options.alone is not None:
+            stack.enter_context(context.alone(options.alone))
+        code: int = options.command(context, options)
     return code
 
 
@@ -136,5 +142,5 @@ def _add(subparsers: Any, command: Command | StandaloneCommand) -> None:
     else:
         about = f"{command.name}: {command.purpose}."
         added = subparsers.add_parser(command.name, aliases=command.aliases, help=command.purpose, description=about)
-        added.set_defaults(command=command.run)
+        added.set_defaults(command=command.run, alone=f"centavo {command.name}" if command.changes_things else None)
     command.add_options(added)

@@ -70,57 +70,73 @@ class LiveCluster:
         fact_max_age_s = environment.settings.controller.fact_max_age_s
         self.observer = Observer(self.instances, self.members, ansible, reaching, clock, fact_max_age_s)
         self.costs = Costs(environment, self.made, prices)
-        self.capacity = CapacityFile(environment.capacity_file)
+        self.capacity = CapacityFile(environment.capacity_file, journal.check_writer)
         plan_file = environment.state_directory / PLAN_FILE
-        self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file)
-        self.nodes = Nodes(ansible, answering, self.instances, reaching, journal.set_members)
+        self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file, journal.check_writer)
+        self.nodes = Nodes(ansible, answering, self.instances, reaching, journal.set_members, journal.check_writer)
 
-    # what a move sees
-
-    def workers(self) -> tuple[Instance, ...]:
-        """Returns the workers that are pending or running. Raises AwsError."""
-        return self.instances.workers()
-
-    def members(self) -> frozenset[str]:
-        """Returns the ids of the instances in the hosts file, as last written."""
-        return self._journal.members()
-
-    def launch_failures(self, flavors: Iterable[str], since: float) -> Mapping[str, str]:
-        """Returns what EC2 said of the flavors that it could not launch since a time (seconds since the epoch)."""
-        return self.instances.launch_failures(flavors, since)
-
-    def silent(self, instances: Sequence[Instance]) -> Mapping[str, str]:
-        """Returns what SSH said of the instances that don't answer, by instance id."""
-        return self.nodes.silent(instances)
+    # what a pass sees
 
     def observe(self) -> Observation:
-        """Reads the facts of all members and keeps them in the journal."""
+        """Looks at EC2, the head and the nodes, and keeps what it saw in the journal."""
         observation = self.observer.look()
         self._keep(observation)
         self._observed(observation)
         return observation
 
+    def workers(self) -> tuple[Instance, ...]:
+        """Returns the workers that are pending or running. Raises AwsError."""
+        return self.instances.workers()
+
+    def last_workers(self) -> tuple[Instance, ...]:
+        """Returns the workers that the last look found pending or running."""
+        return self.instances.last_workers
+
+    def members(self) -> frozenset[str]:
+        """Returns the ids of the instances in the hosts file, as last written."""
+        return self._journal.members()
+
+    def desired(self) -> Fleet:
+        """Returns what the Auto Scaling groups are set to. Raises AwsError."""
+        return self.applier.desired()
+
+    def launch_failures(self, flavors: Iterable[str], since: float) -> Mapping[str, str]:
+        """Returns what EC2 said of the flavors that it could not launch since a time (seconds since the epoch)."""
+        return self.instances.launch_failures(flavors, since)
+
     def training_has_ended(self) -> bool:
         """Returns whether a look has found the training at its end."""
         return self.observer.end is not None
 
-    # what a move does
+    # what a pass does
 
     def set_capacity(self, fleet: Fleet) -> None:
         """Makes Terraform ask for this fleet. GuardError and CapacityFileError mean that nothing was changed."""
         self.applier.set_capacity(fleet)
 
+    def empty_groups(self) -> None:
+        """Gives all workers back without Terraform. Raises AwsError."""
+        self.applier.empty_groups()
+
     def lift_protection(self, instances: Sequence[Instance]) -> None:
         """Allows a scale-in to end exactly these instances."""
         self.applier.lift_protection(instances)
 
-    def configure(self, instances: Sequence[Instance], timeout_s: float) -> None:
+    def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         """Makes workers of these instances, warm and ready to join. Raises AnsibleError."""
-        self.nodes.configure(instances, timeout_s)
+        self.nodes.configure(instances, timeout_s, with_head=with_head)
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:
         """Writes the hosts file: these instances take part in the training. Raises AnsibleError."""
         self.nodes.set_hosts(instances)
+
+    def start_training(self) -> None:
+        """Starts the launcher, unless it runs. Raises AnsibleError."""
+        self.nodes.start_training()
+
+    def stop_training(self) -> None:
+        """Stops the launcher. Raises AnsibleError."""
+        self.nodes.stop_training()
 
     # what is kept
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m localcloud up|status|down`."""
+"""The command line: `python -m localcloud up|env|status|fault|down`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from localcloud.commands.down import down
+from localcloud.commands.env import env
 from localcloud.commands.exit_status import BAD_CONFIG, EXPLANATION, PORT_TAKEN, fail
+from localcloud.commands.fault import add_fault_parser, fault
 from localcloud.commands.status import status
 from localcloud.commands.up import up
 from localcloud.settings import SettingsError
@@ -32,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, state: StateDir) -> int:
     if options.command == "up":
         return up(_config_path(options.config), state, options.foreground)
+    if options.command == "fault":
+        return fault(options, state)
+    if options.command == "env":
+        return env(state)
     if options.command == "status":
         return status(state, options.json)
     return down(state)
@@ -58,10 +64,12 @@ def _parser() -> argparse.ArgumentParser:
         "--config", type=Path, metavar="FILE", help=f"settings (default: {DEFAULT_CONFIG} if it exists)"
     )
     up_parser.add_argument("--foreground", action="store_true", help="stay in the foreground, log to standard error")
+    env_parser = commands.add_parser("env", parents=[common], help="print credentials and address for other clients")
     status_parser = commands.add_parser("status", parents=[common], help="show its instances and their hosts")
     status_parser.add_argument("--json", action="store_true", help="as JSON")
+    add_fault_parser(commands, common)
     down_parser = commands.add_parser("down", parents=[common], help="end it, its hosts and every process in them")
-    for parser_without_config in (status_parser, down_parser):
-        # `--config` is accepted and not used, so that one command line fits all three commands.
+    for parser_without_config in (env_parser, status_parser, down_parser):
+        # `--config` is accepted and not used, so that one command line fits all commands.
         parser_without_config.add_argument("--config", type=Path, help=argparse.SUPPRESS)
     return parser

@@ -51,8 +51,9 @@ class Daemon:
         self.ended = threading.Event()
         self.woken = threading.Event()
         self.failure: str | None = None
-        self.region = Region(settings, state.path, self.lock, self.tick, self.ended.set)
-        configuration = HostsConfiguration(settings, state.path, KIND_OF_HOST)
+        credentials = state.credentials()
+        self.region = Region(settings, credentials, state.path, self.lock, self.tick, self.ended.set)
+        configuration = HostsConfiguration(settings, credentials, state.path, KIND_OF_HOST)
         self.hosts = HostsProcess(configuration, self._heard, self._hosts_died)
         self.settings = settings
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from localcloud.credentials import Credentials
 from localcloud.settings import Settings
 from localcloud.support.files import write_atomically
 from localcloud.support.processes import start_time
@@ -26,7 +27,7 @@ class Running(BaseModel):
 
 
 class StateDir:
-    """The folder with `daemon.json`, `localcloud.log`, `lock` and the folders of the instances."""
+    """The folder with `daemon.json`, `credentials`, `localcloud.log`, `lock` and the folders of the instances."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
@@ -35,6 +36,20 @@ class StateDir:
     def log(self) -> Path:
         """The log file of the daemon."""
         return self.path / "localcloud.log"
+
+    @property
+    def credentials_file(self) -> Path:
+        """The secrets of the daemon, which AWS's clients can read. Nobody but its owner may read it."""
+        return self.path / "credentials"
+
+    def credentials(self) -> Credentials:
+        """Returns the secrets of the daemon.
+
+        Raises:
+            OSError: no daemon runs here.
+            ValueError: the file was changed.
+        """
+        return Credentials.from_text(self.credentials_file.read_text())
 
     @property
     def _record(self) -> Path:
@@ -50,7 +65,7 @@ class StateDir:
 
     @contextlib.contextmanager
     def held(self, settings: Settings) -> Iterator[None]:
-        """Makes this process the daemon of the state directory until the context ends.
+        """Makes this process the daemon of the state directory until the context ends, with new secrets.
 
         Raises:
             RuntimeError: another daemon runs or starts here.
@@ -64,6 +79,7 @@ class StateDir:
                     f"another localcloud runs or starts in {self.path}; end it with `python -m localcloud down`, "
                     "or give another --state-dir"
                 ) from None
+            write_atomically(self.credentials_file, Credentials.random().to_text(), mode=0o600)
             self._write(settings)
             try:
                 yield
@@ -71,8 +87,9 @@ class StateDir:
                 self.forget()
 
     def forget(self) -> None:
-        """Removes the record of the daemon, because none runs here any more."""
+        """Removes the record of the daemon and its secrets, because none runs here any more."""
         self._record.unlink(missing_ok=True)
+        self.credentials_file.unlink(missing_ok=True)
 
     def _write(self, settings: Settings) -> None:
         started = start_time(os.getpid())

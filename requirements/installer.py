@@ -5,6 +5,7 @@
 uv has the version that `requirements/constraints.txt` pins. It installs several packages at once and builds one
 while it downloads others. uv does not read pip's configuration, so its settings for the package index are handed over
 to uv as environment variables; a variable of uv that is set already stays as it is. INSTALLER=pip leaves uv out.
+With `--require-hashes` uv itself is installed by hash too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 CONSTRAINTS = Path(__file__).resolve().parent / "constraints.txt"
+HASHED_UV = Path(__file__).resolve().parent / "hashed" / "uv.txt"
+BY_HASH = "--require-hashes"
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 UV = [sys.executable, "-m", "uv", "pip"]
 
@@ -40,7 +43,7 @@ VARIABLES_OF_SETTINGS = {
 
 def main(arguments: Sequence[str]) -> int:
     """Installs what `arguments` name; returns the exit status of the installer."""
-    if os.environ.get("INSTALLER") == "pip" or not _has_uv():
+    if os.environ.get("INSTALLER") == "pip" or not _has_uv(BY_HASH in arguments):
         return _pip(arguments)
     settings = pip_settings(_said(["config", "list"]))
     environment = {**uv_environment(settings), **os.environ, "UV_PYTHON_DOWNLOADS": "never"}
@@ -87,7 +90,7 @@ def uv_environment(settings: Mapping[str, str]) -> dict[str, str]:
     return environment
 
 
-def _has_uv() -> bool:
+def _has_uv(by_hash: bool) -> bool:
     """Installs uv, unless it is there, and tells why there is none."""
     pinned = next(line for line in CONSTRAINTS.read_text(encoding="utf-8").split() if line.startswith("uv=="))
     try:
@@ -95,7 +98,8 @@ def _has_uv() -> bool:
             return True
     except PackageNotFoundError:
         pass
-    installing = subprocess.run([*PIP, "install", "--quiet", pinned], check=False, capture_output=True, text=True)
+    what = [BY_HASH, "--no-deps", "-r", str(HASHED_UV)] if by_hash else [pinned]
+    installing = subprocess.run([*PIP, "install", "--quiet", *what], check=False, capture_output=True, text=True)
     if installing.returncode != 0:
         last = (installing.stderr.strip().splitlines() or ["no reason given"])[-1]
         print(f"uv can't be installed ({last}); pip is used instead, which takes longer.", file=sys.stderr)

@@ -7,10 +7,15 @@ locals {
   head_zone    = coalesce(var.training_zone, var.availability_zones[0])
   worker_zones = var.training_zone == null ? var.availability_zones : [var.training_zone]
 
-  user_data_base64 = base64encode(templatefile("${path.module}/templates/boot.sh.tftpl", {
-    login_user      = var.login_user
-    fact_path       = var.fact_path
-    system_packages = var.system_packages
+  user_data_base64 = base64encode(templatefile("${path.module}/templates/user_data.tftpl", {
+    first_boot = templatefile("${path.module}/templates/boot.sh.tftpl", {
+      login_user      = var.login_user
+      fact_path       = var.fact_path
+      system_packages = var.system_packages
+    })
+    every_boot = templatefile("${path.module}/templates/every_boot.sh.tftpl", {
+      login_user = var.login_user
+    })
   }))
 
   image = {

@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     warm = commands.add_parser("warm", help="prepare a training, and wait to become a rank of it")
     _add_config(warm)
     warm.add_argument("--socket", type=Path, required=True, help="the Unix socket to wait at")
+    _add_wanted(warm)
     warm.set_defaults(run=_warm)
 
     attach = commands.add_parser(
@@ -144,7 +145,14 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ssh-user", help="the user on the nodes (default: the one who runs this)")
     parser.add_argument("--start-patience", type=float, default=120.0, metavar="S",
                         help="how long all hosts are waited for; then min-np suffice (default: 120)")  # fmt: skip
+    _add_wanted(parser)
     parser.set_defaults(run=_launch)
+
+
+def _add_wanted(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--wanted-file", type=Path, metavar="FILE",
+                        help="do nothing where this file is missing, and remove it when the training is over for this "
+                             "node: so a reboot starts what ran before it, and nothing else")  # fmt: skip
 
 
 def _train(options: argparse.Namespace) -> int:
@@ -153,7 +161,7 @@ def _train(options: argparse.Namespace) -> int:
     from trainer.messages.lines import Silent
     from trainer.settings.file import read
     from trainer.training.results import fetch_results
-    from trainer.worker.rank import EXIT_FAILED, Rank, exit_at_once
+    from trainer.worker.rank import EXIT_FAILED, Outcome, Rank, exit_at_once
 
     settings = read(options.config, options.overrides)
     rank = Rank.of(settings, options.fact_path)
@@ -161,16 +169,17 @@ def _train(options: argparse.Namespace) -> int:
     if training is None:
         return EXIT_FAILED
     rank.requests.stop_on_signals()
-    code = rank.train(training, Silent())
+    outcome = rank.train(training, Silent())
+    code = EXIT_FAILED if outcome in (Outcome.FAILED, Outcome.CUT_OFF) else 0
     if code == 0 and options.results is not None and rank.facts.figures.rank == 0:
         fetch_results(open_storage(settings.storage), options.results)
     exit_at_once(code)
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from trainer.worker.warm_worker import warm
+    from trainer.worker.begin import begin
 
-    return warm(options.config, options.overrides, options.socket, options.fact_path)
+    return begin(options.config, options.overrides, options.socket, options.fact_path, options.wanted_file)
 
 
 def _attach(options: argparse.Namespace) -> int:
@@ -196,6 +205,7 @@ def _launch(options: argparse.Namespace) -> int:
         ssh_config=options.ssh_config,
         ssh_user=options.ssh_user,
         start_patience_s=options.start_patience,
+        wanted_file=options.wanted_file,
     )
     return Launcher(launch_options, read(options.config)).run()
 

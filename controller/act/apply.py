@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -29,15 +29,29 @@ class GroupsPort(Protocol):
     def desired(self, groups: Iterable[str]) -> dict[str, int]: ...
     def empty(self, groups: Iterable[str]) -> None: ...
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None: ...
+    def end_instance(self, instance_id: str) -> None: ...
+    def reboot(self, instance_id: str) -> None: ...
 
 
 class Applier:
-    """Gives the flavors' Auto Scaling groups the capacity that is wanted."""
+    """Gives the flavors' Auto Scaling groups the capacity that is wanted.
+
+    Every method that changes something raises SupersededError where another controller has taken over.
+
+    Args:
+        check_writer: Raises SupersededError where this controller may not change anything any more.
+    """
 
     def __init__(
-        self, file: CapacityFile, made: Made, terraform: TerraformPort, aws: GroupsPort, plan_file: Path
+        self,
+        file: CapacityFile,
+        made: Made,
+        terraform: TerraformPort,
+        aws: GroupsPort,
+        plan_file: Path,
+        check_writer: Callable[[], None] = lambda: None,
     ) -> None:
-        self._file, self._made = file, made
+        self._file, self._made, self._check_writer = file, made, check_writer
         self._terraform, self._aws, self._plan_file = terraform, aws, plan_file
 
     def set_capacity(self, fleet: Fleet) -> None:
@@ -52,7 +66,7 @@ class Applier:
         check_capacity(whole, self._file.path, self._made.max_nodes)
         self._file.refuse_if_changed()
         before = self._file.last
-        if before == whole and self._desired() == whole:
+        if before == whole and self.desired() == whole:
             return
         self._file.write(whole)
         try:
@@ -61,6 +75,7 @@ class Applier:
             self._file.write(before)
             raise
         if plan.has_changes:
+            self._check_writer()
             self._terraform.apply(plan.file)
 
     def _guarded_plan(self, fleet: Fleet) -> Plan:
@@ -74,10 +89,22 @@ class Applier:
         """Allows a scale-in to end exactly these instances."""
         for flavor in sorted({i.flavor for i in instances}):
             group = self._made.outputs.flavors[flavor].autoscaling_group
+            self._check_writer()
             self._aws.set_protection(group, [i.instance_id for i in instances if i.flavor == flavor], protected=False)
+
+    def end_instance(self, instance: Instance) -> None:
+        """Ends a worker, so that its group launches another one."""
+        self._check_writer()
+        self._aws.end_instance(instance.instance_id)
+
+    def reboot(self, instance: Instance) -> None:
+        """Reboots an instance. Its services come up by themselves."""
+        self._check_writer()
+        self._aws.reboot(instance.instance_id)
 
     def empty_groups(self) -> None:
         """Gives all workers back without Terraform, which finds it done when it looks the next time."""
+        self._check_writer()
         self._aws.empty(self._made.group_flavors)
         self._file.write(Fleet(dict.fromkeys(self._made.outputs.flavors, 0)))
 
@@ -86,7 +113,7 @@ class Applier:
 
         Then a person has changed the file and not applied it.
         """
-        asked, applied = self._file.read(), self._desired()
+        asked, applied = self._file.read(), self.desired()
         if asked != applied:
             reason = CapacityNotApplied(str(self._file.path), asked, applied)
             raise CapacityFileError(
@@ -95,6 +122,7 @@ class Applier:
                 reason=reason,
             )
 
-    def _desired(self) -> Fleet:
+    def desired(self) -> Fleet:
+        """Returns what the Auto Scaling groups are set to. Raises AwsError."""
         flavors = self._made.group_flavors
         return Fleet({flavors[group]: count for group, count in self._aws.desired(flavors).items()})

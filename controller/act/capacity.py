@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,10 +31,15 @@ ABSURD_CAPACITY = 1000
 
 
 class CapacityFile:
-    """The capacity file of one environment, as it was when last read or written through this object."""
+    """The capacity file of one environment, as it was when last read or written through this object.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Args:
+        path: The file.
+        check_writer: Raises SupersededError where this controller may not write any more.
+    """
+
+    def __init__(self, path: Path, check_writer: Callable[[], None] = lambda: None) -> None:
+        self.path, self._check_writer = path, check_writer
         self._digest: str | None = None
         self._last: Fleet | None = None
 
@@ -59,8 +64,11 @@ class CapacityFile:
         Raises:
             CapacityFileError: Someone else has changed the file since it was last read here, or the fleet is absurd.
                 The file is then as it was.
+            DiskError: The file can't be written. It is then as it was.
+            SupersededError: Another controller has taken over. The file is then as it was.
         """
         check_capacity(fleet, self.path)
+        self._check_writer()
         with self._locked():
             self._refuse_if_changed()
             content = format_capacity(fleet)

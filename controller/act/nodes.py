@@ -42,20 +42,24 @@ class Nodes:
         instances: Instances,
         reaching: Reaching,
         keep_members: Callable[[frozenset[str]], None],
+        check_writer: Callable[[], None] = lambda: None,
     ) -> None:
+        """Makes the nodes of a run. `check_writer` raises SupersededError where nothing may be done any more."""
         self._ansible, self._answering = ansible, answering
         self._instances, self._reaching, self._keep_members = instances, reaching, keep_members
+        self._check_writer = check_writer
 
     def silent(self, instances: Sequence[Instance]) -> Mapping[str, str]:
         """Returns what SSH said of the instances that don't answer, by instance id."""
         answers = self._answering(self._reaching.access(), instances)
         return {node: said for node, said in answers.items() if said is not None}
 
-    def configure(self, instances: Sequence[Instance], timeout_s: float) -> None:
-        """Makes workers of these nodes, warm and ready to join."""
+    def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
+        """Makes workers of these nodes, warm and ready to join, and a head of the head where that is asked for."""
         self._keep_training_config()
+        limit = [i.instance_id for i in instances] + ([self._instances.head().instance_id] if with_head else [])
         try:
-            self._play("site.yml", instances, limit=[i.instance_id for i in instances], timeout_s=timeout_s)
+            self._play("site.yml", instances, limit=limit, timeout_s=timeout_s)
         except AnsibleError as error:
             reason = ConfiguringFailed(error.reason)
             raise AnsibleError(error.what, error.next_step, error.hosts, reason=reason) from error
@@ -97,6 +101,7 @@ class Nodes:
         timeout_s: float | None = None,
         **extra: Any,
     ) -> Outcome:
+        self._check_writer()
         return self._ansible.play(
             playbook,
             self._reaching.access(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from controller.domain import Move, MovePhase
 from controller.domain.reasons import Reason
@@ -23,6 +23,14 @@ class Track:
     clock: Clock
     save: Callable[[Move], None]
     tell: Callable[[Move, str], None]
+    _told: list[str] = field(default_factory=list)
+    """The last thing that was told."""
+
+    def tell_once(self, move: Move, note: str) -> None:
+        """Tells people something about a move, unless it is what they were told last."""
+        if self._told != [note]:
+            self._told[:] = [note]
+            self.tell(move, note)
 
     def keep(self, move: Move) -> Move:
         """Saves the move and returns it."""

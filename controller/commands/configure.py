@@ -15,4 +15,6 @@ def configure(context: Context, options: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("configure", "prepare the nodes with Ansible; a second time changes nothing", configure)
+COMMAND = Command(
+    "configure", "prepare the nodes with Ansible; a second time changes nothing", configure, changes_things=True
+)

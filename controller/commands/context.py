@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
-from controller.config.checks import check_limits
+from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
 from controller.config.load import load_environment
@@ -19,13 +20,14 @@ from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
 from controller.edges.ssh import answering
-from controller.edges.terraform import Terraform
+from controller.edges.terraform import Terraform, TerraformLimits
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
 from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
 from controller.observe.prices.listed import require_prices
 from controller.observe.progress import read_progress
+from controller.record.environment_lock import EnvironmentLock, locked
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
 from controller.record.live.reporter import Reporter
@@ -48,6 +50,32 @@ class Context:
         api = AwsPrices(self.environment.settings.aws.region)
         self.book = open_book(self.environment, api, self.clock.now, self._note)
         self._journal: Journal | None = None
+        self._lock: EnvironmentLock | None = None
+
+    # the lock
+
+    @contextmanager
+    def alone(self, command: str) -> Iterator[None]:
+        """Keeps other commands that change things out of the environment while inside.
+
+        Raises:
+            LockedError: Another command is inside.
+        """
+        environment = self.environment
+        with locked(environment.state_directory, environment.name, command, self.clock.now(), self._note) as lock:
+            self._lock = lock
+            yield
+
+    def check_lock(self) -> None:
+        """Raises SupersededError when the environment's lock was taken, and is lost."""
+        if self._lock is not None:
+            self._lock.check()
+
+    def take_over(self, journal: Journal) -> None:
+        """Makes this command the only writer of a run. A command that changes nothing takes over nothing."""
+        if self._lock is not None:
+            journal.tell = self._note
+            journal.take_over(self._lock)
 
     # prices
 
@@ -75,7 +103,9 @@ class Context:
         environment = self.environment
         log = (log_directory or environment.state_directory) / "terraform.log"
         init_script = [str(environment.root / "terraform" / "init"), environment.name]
-        return Terraform(environment.directory, log, init_script, self.clock.is_stopping)
+        limits = TerraformLimits(**environment.settings.controller.timeouts.terraform.model_dump())
+        records = environment.state_directory / "terraform"
+        return Terraform(environment.directory, log, init_script, self.clock.is_stopping, limits, records, self._note)
 
     def cluster(self, journal: Journal) -> LiveCluster:
         """Returns the cluster, as one run sees it."""
@@ -91,7 +121,7 @@ class Context:
             journal,
             self.clock,
             terraform=self.terraform(journal.directory),
-            ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping),
+            ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping, self.clock.now),
             aws=Aws(environment.settings.aws.region),
             answering=answering,
             observed=observed,
@@ -117,6 +147,8 @@ class Context:
         journal = unfinished_run(environment.runs_directory, environment.name)
         started_at = self.clock.now() if journal is None else journal.info().started_at
         asked, policy = ask(started_at), policy or environment.settings.controller.policy
+        if asked.budget_usd is not None:
+            check_budget(environment, asked.budget_usd)
         if journal is None:
             journal = start_run(
                 environment.runs_directory,
@@ -125,9 +157,10 @@ class Context:
                 initial=environment.initial_fleet,
                 now=started_at,
             )
+        self.take_over(journal)
         journal.set_policy(policy)
         limits = environment.settings.limits
-        journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd))
+        journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd, limits.ceiling_usd))
         self._journal = journal
         return journal
 
@@ -151,6 +184,7 @@ class Context:
         if plan.has_changes:
             if exists:
                 self.admit(plan.document)
+            journal.check_writer()
             terraform.apply(plan.file)
         cluster.made.forget()
         outputs = cluster.made.outputs

@@ -24,9 +24,12 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
     export_terraform_rc(context.environment)
     journal = latest_run(context.environment.runs_directory)
     if journal is not None:
+        if journal.info().environment == context.environment.name:
+            context.take_over(journal)
         _lift_protection(context, journal)
     plan = terraform.plan(context.environment.state_directory / "destroy.tfplan", destroy=True, read=False)
     if plan.has_changes:
+        context.check_lock()
         terraform.apply(plan.file)
     _empty_capacity(context)
     if journal is not None:
@@ -46,7 +49,7 @@ def _lift_protection(context: Context, journal: Journal) -> None:
 
 def _empty_capacity(context: Context) -> None:
     """Sets every capacity to zero, so that the next run starts on the initial fleet."""
-    capacity = CapacityFile(context.environment.capacity_file)
+    capacity = CapacityFile(context.environment.capacity_file, context.check_lock)
     if capacity.exists():
         capacity.write(Fleet(dict.fromkeys(capacity.read(), 0)))
 
@@ -62,4 +65,4 @@ def _end(context: Context, journal: Journal) -> None:
     write_reports(context, journal)
 
 
-COMMAND = Command("destroy", "end the training and remove everything that Terraform made", destroy)
+COMMAND = Command("destroy", "end the training and remove everything that Terraform made", destroy, changes_things=True)

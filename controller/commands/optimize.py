@@ -99,4 +99,5 @@ COMMAND = Command(
     "the main job: train, and move the training to the cheapest fleet; carries on an unfinished run",
     optimize,
     add_options,
+    changes_things=True,
 )

@@ -1,6 +1,7 @@
 """`centavo review`, also called `plan`: what would change and what it costs.
 
-Exit codes, for a pipeline: 0 nothing changes, 2 something changes, 3 refused by the guard, 1 an error.
+Exit codes, for a pipeline: 0 nothing changes, 2 something changes, 3 refused by the guard, 20 the plan is not the one
+that was reviewed (`--reviewed`), 1 an error.
 """
 
 from __future__ import annotations
@@ -11,15 +12,25 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controller.act.capacity import CapacityFile
 from controller.commands.context import Context
+from controller.commands.shared.acknowledging import acknowledged_by, add_acknowledge_option
 from controller.commands.shared.command import Command
 from controller.commands.shared.judged_plan import summarize_plan
-from controller.commands.shared.reviewed_plans import capacity_sha256, plan_store, ready_terraform, state_id
+from controller.commands.shared.reviewed_plans import (
+    capacity_sha256,
+    plan_store,
+    provide_capacity_file,
+    ready_terraform,
+    state_id,
+)
 from controller.domain.errors import CentavoError, GuardError, StoppedError
+from controller.edges.files import write_whole
 from controller.edges.terraform import Terraform
 from controller.edges.terraform_plan import parse_plan
-from controller.review.plans.dangers import Danger
+from controller.review.plans.dangers import Danger, as_options
+from controller.review.plans.outline_differences import PlanDiffersError, require_same
+from controller.review.plans.outline_file import read_outline, write_outline
+from controller.review.plans.plan_outline import PlanOutline, outline_of
 from controller.review.plans.plan_summary import PlanSummary
 from controller.review.plans.reviewed_plan import ReviewedPlan, Seal, file_sha256
 from controller.review.shown.markdown import render
@@ -37,16 +48,16 @@ class ReviewError(CentavoError):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what is acknowledged, and where the Markdown is written."""
-    parser.add_argument(
-        "--acknowledge",
-        action="append",
-        default=[],
-        choices=[danger.value for danger in Danger],
-        help="say that this dangerous change is meant; may be given more than once",
-    )
+    """Adds what is acknowledged, what the plan is compared with, and where Markdown and outline are written."""
+    add_acknowledge_option(parser)
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="write the review for a pull request there as well"
+    )
+    parser.add_argument(
+        "--outline", type=Path, metavar="FILE", help="write there what changes, for `apply --reviewed` elsewhere"
+    )
+    parser.add_argument(
+        "--reviewed", type=Path, metavar="FILE", help="fail if the plan is not the one with this outline"
     )
 
 
@@ -58,7 +69,7 @@ def review(context: Context, options: argparse.Namespace) -> int:
     """
     try:
         return _review(context, options)
-    except (GuardError, StoppedError):
+    except (GuardError, PlanDiffersError, StoppedError):
         raise
     except CentavoError as error:
         raise ReviewError(error.what, error.next_step) from error
@@ -66,20 +77,32 @@ def review(context: Context, options: argparse.Namespace) -> int:
 
 def _review(context: Context, options: argparse.Namespace) -> int:
     context.check_first_fleet()
+    expected = read_outline(options.reviewed, context.environment.name) if options.reviewed else None
     terraform = ready_terraform(context)
-    _provide_capacity_file(context)
-    summary, reviewed = _plan(context, terraform, frozenset(map(Danger, options.acknowledge)))
-    if options.markdown:
-        options.markdown.parent.mkdir(parents=True, exist_ok=True)
-        options.markdown.write_text(reviewed.review_file.read_text(encoding="utf-8"), encoding="utf-8")
+    provide_capacity_file(context)
+    summary, reviewed = _plan(context, terraform, acknowledged_by(options))
+    outline = outline_of(summary.plan)
+    _write_for_others(context, options, reviewed, outline)
     print_review(summary, _console())
+    if expected is not None:
+        require_same(expected, outline)
     print(f"For a pull request: {options.markdown or reviewed.review_file}")
     if summary.plan.is_empty:
         return NO_CHANGE
     if summary.verdict.is_refused:
         return REFUSED
-    print(f"To apply exactly this: centavo --env {context.environment.name} apply --plan {reviewed.seal.name}")
+    meant = as_options(summary.verdict.found)
+    print(f"To apply exactly this: centavo --env {context.environment.name} apply --plan {reviewed.seal.name}{meant}")
     return CHANGES
+
+
+def _write_for_others(
+    context: Context, options: argparse.Namespace, reviewed: ReviewedPlan, outline: PlanOutline
+) -> None:
+    if options.markdown:
+        write_whole(options.markdown, reviewed.review_file.read_bytes())
+    if options.outline:
+        write_outline(options.outline, context.environment.name, outline)
 
 
 def _plan(context: Context, terraform: Terraform, acknowledged: frozenset[Danger]) -> tuple[PlanSummary, ReviewedPlan]:
@@ -98,21 +121,11 @@ def _seal(context: Context, terraform: Terraform, file: Path, summary: PlanSumma
     return Seal(
         environment=context.environment.name,
         plan_sha256=file_sha256(file),
-        fingerprint=summary.plan.fingerprint,
+        fingerprint=outline_of(summary.plan).fingerprint,
         state=state_id(terraform),
         capacity_sha256=capacity_sha256(context),
         created_at=context.clock.now(),
-        acknowledged=tuple(sorted(danger.value for danger in summary.verdict.acknowledged)),
-        missing=tuple(danger.value for danger in summary.verdict.missing),
     )
-
-
-def _provide_capacity_file(context: Context) -> None:
-    """Writes the initial fleet, as `apply` would, if nothing was ever applied."""
-    capacity = CapacityFile(context.environment.capacity_file)
-    if not capacity.exists():
-        capacity.read()
-        capacity.write(context.environment.initial_fleet)
 
 
 def _console() -> Console:
@@ -122,7 +135,7 @@ def _console() -> Console:
 
 COMMAND = Command(
     "review",
-    "what would change and what it costs (exit code 0: nothing, 2: something, 3: refused by the guard)",
+    "what would change and what it costs (exit code 0: nothing, 2: something, 3: refused, 20: not what was reviewed)",
     review,
     add_options,
     aliases=("plan",),

@@ -21,4 +21,4 @@ def train(context: Context, options: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("train", "prepare the nodes and start the training, without optimising", train)
+COMMAND = Command("train", "prepare the nodes and start the training, without optimising", train, changes_things=True)

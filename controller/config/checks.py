@@ -17,6 +17,8 @@ def check_limits(environment: Environment, prices: Mapping[str, float]) -> None:
             f"{file}: limits.max_nodes ({limits.max_nodes}) is below min_nodes ({limits.min_nodes}).",
             "No fleet can meet both: raise the one or lower the other.",
         )
+    if limits.budget_usd is not None:
+        check_budget(environment, limits.budget_usd)
     initial = environment.initial_fleet
     _check_some_fleet_fits(environment, prices)
     if initial.size == 0:
@@ -34,6 +36,17 @@ def check_limits(environment: Environment, prices: Mapping[str, float]) -> None:
                 f"{file}: fleet.initial.{flavor} is {count}, above limits.max_nodes_per_flavor ({most}).",
                 "Lower the one or raise the other.",
             )
+
+
+def check_budget(environment: Environment, budget_usd: float) -> None:
+    """Raises ConfigError when a budget is above the environment's ceiling."""
+    ceiling_usd = environment.settings.limits.ceiling_usd
+    if ceiling_usd is not None and budget_usd > ceiling_usd:
+        raise ConfigError(
+            f"The budget of {usd(budget_usd)} is above limits.ceiling_usd ({usd(ceiling_usd)}) of"
+            f" {environment.settings_file}.",
+            "Give a smaller budget, or raise the ceiling there.",
+        )
 
 
 def _check_some_fleet_fits(environment: Environment, prices: Mapping[str, float]) -> None:

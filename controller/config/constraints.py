@@ -1,4 +1,8 @@
-"""The constraints of a run: the deadline and the budget that a person asks for, or that centavo.yml gives."""
+"""The constraints of a run: the deadline and the budget that a person asks for, or that centavo.yml gives.
+
+Decisions plan for both. A budget is also a limit that holds: when it is reached, the training is stopped and everything
+is given back. The ceiling of centavo.yml is the largest budget that a run may have, and its budget where none is given.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +21,33 @@ _DURATION = re.compile("".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in UNIT_S
 
 @dataclass(frozen=True)
 class Constraints:
-    """A deadline and a budget. None: there is no such constraint."""
+    """A deadline, a budget and a ceiling. None: there is no such constraint."""
 
     deadline_at: float | None = None
     """Seconds since the epoch."""
     budget_usd: float | None = None
     """US dollars for the whole training, what has been spent included."""
+    ceiling_usd: float | None = None
+    """The largest budget, in US dollars."""
 
     def over(self, other: Constraints) -> Constraints:
-        """Returns these constraints, completed from the other ones: the deadline, the budget, or both."""
+        """Returns these constraints, completed from the other ones. No budget is above the lower of both ceilings."""
+        budget_usd = other.budget_usd if self.budget_usd is None else self.budget_usd
+        ceiling_usd = _lower(self.ceiling_usd, other.ceiling_usd)
         return Constraints(
             other.deadline_at if self.deadline_at is None else self.deadline_at,
-            other.budget_usd if self.budget_usd is None else self.budget_usd,
+            _lower(budget_usd, ceiling_usd),
+            ceiling_usd,
         )
 
     def onto(self, limits: Limits) -> Limits:
         """Returns the limits with these constraints. They take precedence over those that the limits have."""
         held = self.over(Constraints(limits.deadline_at, limits.budget_usd))
         return replace(limits, deadline_at=held.deadline_at, budget_usd=held.budget_usd)
+
+
+def _lower(one_usd: float | None, other_usd: float | None) -> float | None:
+    return min((usd for usd in (one_usd, other_usd) if usd is not None), default=None)
 
 
 NO_CONSTRAINTS = Constraints()

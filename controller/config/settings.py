@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from controller.config.deciding import DecideOptions
 from controller.domain.errors import ConfigError
+from controller.domain.health import HealthLimits
 from controller.domain.times import parse_time
 
 Count = Annotated[int, Field(ge=0, le=100_000, strict=True)]
@@ -19,6 +20,9 @@ PositiveCount = Annotated[int, Field(ge=1, le=100_000, strict=True)]
 Seconds = Annotated[float, Field(ge=0)]
 PositiveSeconds = Annotated[float, Field(gt=0)]
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
+LEAST_GAP_S = 60.0
+GAP_INTERVALS = 4
+"""Of the time between two looks, so many intervals count as watched at most."""
 PositiveUsd = Annotated[float, Field(gt=0)]
 
 
@@ -34,6 +38,8 @@ class AwsSettings(_Section):
     region: str
     environment: Mapping[str, str] = Field(default_factory=dict)
     """Exported to boto3, Terraform and Ansible."""
+    credentials_file: Path | None = None
+    """The only file that boto3 and Terraform take credentials from. None: they look where AWS's tools always look."""
 
 
 class SshSettings(_Section):
@@ -63,7 +69,7 @@ def _seconds_since_epoch(value: Any) -> Any:
 
 
 class LimitSettings(_Section):
-    """What a fleet may be. What is left out is not limited."""
+    """What a fleet may be, and what a run may cost. What is left out is not limited."""
 
     min_nodes: PositiveCount = 1
     max_nodes: PositiveCount | None = None
@@ -71,6 +77,9 @@ class LimitSettings(_Section):
     max_vcpus_per_flavor: Mapping[str, Count] = Field(default_factory=dict)
     max_usd_per_hour: PositiveUsd | None = None
     budget_usd: PositiveUsd | None = None
+    """For the whole run. When it is reached, the training is stopped and everything is given back."""
+    ceiling_usd: PositiveUsd | None = None
+    """The largest budget of a run, whatever a person asks for; the budget of a run that has none."""
     deadline_at: Annotated[float | None, BeforeValidator(_seconds_since_epoch)] = None
     """Seconds since the epoch. The file may give an ISO 8601 time with its zone."""
     max_surge: Count | None = None
@@ -100,13 +109,45 @@ class PriceSettings(_Section):
     """Expected spot interruptions of one node in an hour, by flavor."""
 
 
+class TerraformTimeouts(_Section):
+    """How long Terraform may take, in seconds. It is asked to stop then, and killed `grace_s` later."""
+
+    init_s: PositiveSeconds = 600
+    plan_s: PositiveSeconds = 600
+    apply_s: PositiveSeconds = 3600
+    read_s: PositiveSeconds = 120
+    grace_s: PositiveSeconds = 60
+
+
 class Timeouts(_Section):
-    """How long each step of a move may take, in seconds."""
+    """How long each step of a move may take, in seconds, and how long Terraform may."""
 
     boot_s: PositiveSeconds = 600
     configure_s: PositiveSeconds = 900
     join_s: PositiveSeconds = 300
     drain_s: PositiveSeconds = 180
+    terraform: TerraformTimeouts = Field(default_factory=TerraformTimeouts)
+
+
+class HealthSettings(_Section):
+    """How long each state of a training may last before it counts as a fault, in seconds.
+
+    What is left out follows from the time limits of a move, so that nothing which a move waits for counts as a fault.
+    `controller.domain.health.HealthLimits` explains each limit.
+    """
+
+    stall_s: PositiveSeconds | None = None
+    """By default three times `timeouts.join_s`."""
+    finish_s: PositiveSeconds = 3600
+    rank_s: PositiveSeconds | None = None
+    """By default twice `timeouts.join_s`."""
+    silent_s: PositiveSeconds = 300
+    head_s: PositiveSeconds | None = None
+    """By default `timeouts.boot_s`: a head that was rebooted needs so long."""
+    service_s: PositiveSeconds = 60
+    remedy_s: PositiveSeconds | None = None
+    """By default `timeouts.join_s`."""
+    tries: PositiveCount = 2
 
 
 class ControllerSettings(_Section):
@@ -119,8 +160,33 @@ class ControllerSettings(_Section):
     minimum_window: PositiveCount = 20
     cooldown_s: Seconds = 0
     unavailable_s: Seconds = 900
+    ending_s: Seconds = 60
+    """How long everything is still paid for after a training was told to stop: its checkpoint, and giving back."""
     timeouts: Timeouts = Field(default_factory=Timeouts)
+    health: HealthSettings = Field(default_factory=HealthSettings)
     decide: DecideOptions = Field(default_factory=DecideOptions)
+
+    @property
+    def stop_ahead_s(self) -> float:
+        """How long before the budget is used up a training has to stop: until the next look, and for the ending."""
+        return self.interval_s + self.ending_s
+
+    @property
+    def health_limits(self) -> HealthLimits:
+        """How long each state of a training may last."""
+        health, join_s, boot_s = self.health, self.timeouts.join_s, self.timeouts.boot_s
+        return HealthLimits(
+            stall_s=3 * join_s if health.stall_s is None else health.stall_s,
+            finish_s=health.finish_s,
+            rank_s=2 * join_s if health.rank_s is None else health.rank_s,
+            silent_s=health.silent_s,
+            boot_s=boot_s,
+            head_s=boot_s if health.head_s is None else health.head_s,
+            service_s=health.service_s,
+            remedy_s=join_s if health.remedy_s is None else health.remedy_s,
+            tries=health.tries,
+            gap_s=max(LEAST_GAP_S, GAP_INTERVALS * self.interval_s),
+        )
 
 
 class NodeSettings(_Section):

@@ -12,16 +12,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from controller.decide.given import DecisionInput
-from controller.decide.limits.surge import exchange, first_move
+from controller.decide.limits.surge import Exchange, Surge, exchange, first_move
 from controller.decide.model.estimates import node_usd_per_million_tokens
 from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
 from controller.decide.policies.base import Policy
 from controller.decide.settings import DecideSettings, SwitchingAssumptions, Truth
-from controller.domain import Decision, Verdict
+from controller.domain import Decision, Fleet, Verdict
 from controller.domain.batches import Batches
 from controller.domain.objective import Objective
-from controller.domain.reasons.limits import FirstOfSeveralMoves, SurgeForbidsMove
+from controller.domain.reasons import Reason
+from controller.domain.reasons.limits import (
+    FirstOfSeveralMoves,
+    FirstWithinHourlyLimit,
+    HourlyLimitForbidsMove,
+    SurgeForbidsMove,
+)
 
 __all__ = [
     "POLICIES",
@@ -49,17 +55,31 @@ def decide(given: DecisionInput, policies: Mapping[str, Policy] = POLICIES) -> D
     """
     policy = find_policy(given.settings.policy, policies)
     situation = assess(given)
-    return _within_surge(policy.decide(situation), situation)
+    return _in_allowed_steps(policy.decide(situation), situation)
 
 
-def _within_surge(decision: Decision, situation: Situation) -> Decision:
-    """Returns the decision with at most `max_surge` nodes exchanged at once. Later moves exchange the rest."""
-    most, change = situation.limits.max_surge, exchange(decision.current, decision.target)
-    if most is None or change.keeps(most):
+def _in_allowed_steps(decision: Decision, situation: Situation) -> Decision:
+    """Returns the decision, with only as much exchanged at once as may run. Later moves exchange the rest."""
+    surge, change = situation.surge, exchange(decision.current, decision.target)
+    if surge.allows(change):
         return decision
     cost = {flavor: node_usd_per_million_tokens(situation, flavor) for flavor in situation.flavors}
-    target = first_move(change, most, situation.bounds, lambda flavor: cost[flavor] or 0.0)
+    target = first_move(change, surge, situation.bounds, lambda flavor: cost.get(flavor) or 0.0)
     if target is None:
-        reason = SurgeForbidsMove(most, decision.reason)
+        reason = _forbids(surge, change, decision.reason)
         return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=reason)
-    return replace(decision, target=target, reason=FirstOfSeveralMoves(target, most, decision.reason))
+    return replace(decision, target=target, reason=_first_of_several(surge, change, target, decision.reason))
+
+
+def _forbids(surge: Surge, change: Exchange, whole: Reason) -> Reason:
+    """Returns that no part of the move is allowed."""
+    if surge.max_usd_per_hour is None or surge.has_money(change):
+        return SurgeForbidsMove(surge.max_nodes or 0, whole)
+    return HourlyLimitForbidsMove(surge.max_usd_per_hour, surge.during_usd_per_hour(change), whole)
+
+
+def _first_of_several(surge: Surge, change: Exchange, target: Fleet, whole: Reason) -> Reason:
+    """Returns that the move goes a part of the way. The narrower limit is named."""
+    if surge.max_usd_per_hour is None or surge.has_money(change):
+        return FirstOfSeveralMoves(target, surge.max_nodes or 0, whole)
+    return FirstWithinHourlyLimit(target, surge.max_usd_per_hour, surge.during_usd_per_hour(change), whole)

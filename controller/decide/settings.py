@@ -70,6 +70,8 @@ class DecideSettings:
     """When the work ends sooner than this, nothing moves."""
     deadline_margin: float = 0.05
     """A fleet must be expected to keep the deadline, or the budget, with this share to spare."""
+    ending_s: float = 0.0
+    """How long before the budget is used up the training is stopped, so that everything can be given back."""
     switching: SwitchingAssumptions = field(default_factory=SwitchingAssumptions)
     probe_share: float = 0.05
     """The share of the cost of the work that may be spent on measuring new flavors."""

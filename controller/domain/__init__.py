@@ -6,7 +6,7 @@ its units. `None` always means *unknown*: never zero, never dead.
 
 from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Verdict
 from controller.domain.flavor import Flavor, Market
-from controller.domain.fleet import Fleet
+from controller.domain.fleet import NO_NODES, Fleet
 from controller.domain.history import History
 from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
@@ -19,6 +19,7 @@ from controller.domain.price import Price, head_price, on_demand_name
 from controller.domain.units import SECONDS_PER_HOUR
 
 __all__ = [
+    "NO_NODES",
     "SECONDS_PER_HOUR",
     "Decision",
     "Fact",

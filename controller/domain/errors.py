@@ -101,8 +101,8 @@ class NodesError(FlavorsError):
     exit_code = 10
 
 
-class MoveStuckError(CentavoError):
-    """A move can be neither finished nor undone at the moment. Nothing was removed."""
+class HeadError(CentavoError):
+    """The head does not answer, and nothing can be done with the nodes without it."""
 
     exit_code = 11
 
@@ -113,10 +113,34 @@ class TrainingFailedError(CentavoError):
     exit_code = 12
 
 
+class BudgetReachedError(CentavoError):
+    """The training was stopped, because its budget is used up. Everything was given back."""
+
+    exit_code = 14
+
+
 class JournalError(CentavoError):
     """A run's journal can't be read, or belongs to something else."""
 
     exit_code = 13
+
+
+class LockedError(CentavoError):
+    """Another command works in the environment. Nothing was changed."""
+
+    exit_code = 16
+
+
+class SupersededError(CentavoError):
+    """This controller has lost the environment's lock, or another one has taken over its run. It does nothing more."""
+
+    exit_code = 17
+
+
+class DiskError(CentavoError):
+    """A file that has to be written can't be: the disk is full or fails. A later attempt may do better."""
+
+    exit_code = 18
 
 
 class StoppedError(CentavoError):

@@ -77,3 +77,6 @@ class Fleet(Mapping[str, int]):
     def usd_per_hour(self, prices: Mapping[str, float]) -> float:
         """Returns the fleet's US dollars an hour. Raises KeyError for a flavor that is present and has no price."""
         return sum(count * prices[flavor] for flavor, count in self.present.items())
+
+
+NO_NODES = Fleet({})

@@ -84,6 +84,21 @@ class Aws:
                 partial(self._groups.set_desired_capacity, AutoScalingGroupName=group, DesiredCapacity=0),
             )
 
+    def end_instance(self, instance_id: str) -> None:
+        """Ends an instance of a group, which launches another one in its place."""
+        speak(
+            f"end {instance_id}",
+            partial(
+                self._groups.terminate_instance_in_auto_scaling_group,
+                InstanceId=instance_id,
+                ShouldDecrementDesiredCapacity=False,
+            ),
+        )
+
+    def reboot(self, instance_id: str) -> None:
+        """Asks EC2 to reboot an instance."""
+        speak(f"reboot {instance_id}", partial(self._ec2.reboot_instances, InstanceIds=[instance_id]))
+
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         """Protects instances of a group from scale-in, or lifts the protection; those that left it are skipped."""
 
@@ -107,8 +122,10 @@ class Aws:
 
 
 def client_config() -> Config:
-    """Returns how patient a client is."""
-    return Config(retries={"max_attempts": 5, "mode": "standard"}, connect_timeout=5, read_timeout=30)
+    """Returns how patient a client is: a request ends within two minutes, all its tries included."""
+    return Config(
+        retries={"total_max_attempts": 5, "mode": "standard"}, connect_timeout=5, read_timeout=15, tcp_keepalive=True
+    )
 
 
 def speak(purpose: str, call: Callable[[], Result]) -> Result:

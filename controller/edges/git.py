@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from controller.domain.errors import CentavoError
+from controller.edges.running import run_within
 
 TIMEOUT_S = 120
 NAME, EMAIL = "Centavo", "centavo@users.noreply.github.com"
@@ -129,14 +130,8 @@ class Git:
     ) -> subprocess.CompletedProcess[bytes]:
         settings = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(environment or {})}
         try:
-            return subprocess.run(
-                ["git", *arguments],
-                cwd=self._folder,
-                input=stdin if stdin is not None else b"",
-                capture_output=True,
-                env=settings,
-                timeout=TIMEOUT_S,
-                check=False,
+            return run_within(
+                TIMEOUT_S, ["git", *arguments], stdin=stdin or b"", folder=self._folder, environment=settings
             )
         except FileNotFoundError as error:
             raise GitError(

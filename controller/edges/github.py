@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from controller.domain.errors import CentavoError
+from controller.edges.running import run_within
 
 API_URL = "https://api.github.com"
 TIMEOUT_S = 30
@@ -152,11 +153,11 @@ def repository_of(remote_url: str) -> str | None:
 
 def _gh(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            ["gh", *arguments], input=stdin or "", capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
+        done = run_within(TIMEOUT_S, ["gh", *arguments], stdin=(stdin or "").encode())
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitHubError(f"gh could not be run: {error}.", "Try `gh auth status`.") from error
+    out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 def _pull_request(raw: Mapping[str, Any]) -> PullRequest:

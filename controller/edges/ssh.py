@@ -7,15 +7,25 @@ import os
 import shlex
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from controller.domain import Instance
 from controller.domain.errors import CentavoError
+from controller.domain.text import one_line
+from controller.edges.running import end, end_group, found, run_within
 
 CONNECT_TIMEOUT_S = 5
-CHECK_LIMIT_S = 20
+ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
+"""A connection is given up where the other side has not answered this many questions, one each interval."""
+CHECK_LIMIT_S = 20.0
+MOST_CHECKS = 50
+"""How many nodes are tried at the same time."""
+POLL_S = 0.02
+KEYGEN_LIMIT_S = 60.0
+MOST_SAID = 600
 
 
 @dataclass(frozen=True)
@@ -70,14 +80,22 @@ class SshAccess:
             "-o",
             f"ConnectTimeout={CONNECT_TIMEOUT_S}",
             "-o",
+            f"ServerAliveInterval={ALIVE_INTERVAL_S}",
+            "-o",
+            f"ServerAliveCountMax={ALIVE_COUNT}",
+            "-o",
             "LogLevel=ERROR",
             "-o",
             "ControlMaster=auto",
             "-o",
             "ControlPersist=60s",
             "-o",
-            f"ControlPath={control_directory(self.known_hosts_file)}/{instance.instance_id}",
+            f"ControlPath={self.control_path(instance.instance_id)}",
         ]
+
+    def control_path(self, instance_id: str) -> Path:
+        """Returns the socket of the connection that all commands to a node share."""
+        return control_directory(self.known_hosts_file) / instance_id
 
 
 def control_directory(belonging_to: Path) -> Path:
@@ -89,19 +107,73 @@ def control_directory(belonging_to: Path) -> Path:
 
 
 def answering(access: SshAccess, instances: Iterable[Instance]) -> dict[str, str | None]:
-    """Tries all nodes at once. By instance id: None where it answered, else what SSH said."""
-    tries = {instance.instance_id: _try(access, instance) for instance in instances}
-    return {instance_id: _outcome(process) for instance_id, process in tries.items()}
+    """Tries many nodes at once, each for at most `CHECK_LIMIT_S`. By instance id: None where it answered, else what SSH
+    said."""
+    waiting, tries, answers = list(instances), dict[str, _Try](), dict[str, "str | None"]()
+    try:
+        while waiting or tries:
+            while waiting and len(tries) < MOST_CHECKS:
+                instance = waiting.pop()
+                tries[instance.instance_id] = _Try(_start(access, instance), time.monotonic() + CHECK_LIMIT_S)
+            for instance_id in [instance_id for instance_id, each in tries.items() if each.has_ended]:
+                answers[instance_id] = tries.pop(instance_id).outcome()
+            time.sleep(POLL_S)
+    finally:
+        for each in tries.values():
+            end_group(each.process)
+    return answers
 
 
-def _try(access: SshAccess, instance: Instance) -> subprocess.Popen[str]:
+@dataclass(frozen=True)
+class _Try:
+    """One attempt to log in. What the other side says is read at its end: so far as a pipe has room for it."""
+
+    process: subprocess.Popen[bytes]
+    deadline: float
+
+    @property
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None or time.monotonic() >= self.deadline
+
+    def outcome(self) -> str | None:
+        with self.process as process:
+            if process.poll() is None:
+                end_group(process)
+                return f"no answer within {CHECK_LIMIT_S:.0f} s"
+            if process.returncode == 0:
+                return None
+            end_group(process)
+            assert process.stderr is not None
+            said = one_line(os.read(process.stderr.fileno(), 4 * MOST_SAID).decode(errors="replace"), MOST_SAID)
+            return said or f"ssh ended with {process.returncode}"
+
+
+def end_connections(access: SshAccess, instance_ids: Iterable[str]) -> None:
+    """Ends the SSH processes of this user to these nodes, and the connections that later commands would share.
+
+    A connection to a node that has gone silent would let the next command wait too.
+    """
+    paths = {str(access.control_path(instance_id)) for instance_id in instance_ids}
+    options = {f"ControlPath={path}".encode() for path in paths}
+    masters = {f"ssh: {path} [mux]".encode() for path in paths}
+    if paths:
+        end(found("cmdline", lambda words: words[0] in masters or (_is_ssh(words) and not options.isdisjoint(words))))
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+
+
+def _is_ssh(words: list[bytes]) -> bool:
+    return words[0].rpartition(b"/")[2] == b"ssh"
+
+
+def _start(access: SshAccess, instance: Instance) -> subprocess.Popen[bytes]:
     command = [
         "ssh",
-        *access.options(instance),
         "-o",
         "ControlMaster=no",
         "-o",
         "ControlPath=none",
+        *access.options(instance),
         "-i",
         str(access.identity_file),
         "-p",
@@ -110,18 +182,12 @@ def _try(access: SshAccess, instance: Instance) -> subprocess.Popen[str]:
         "true",
     ]
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
-
-
-def _outcome(process: subprocess.Popen[str]) -> str | None:
-    try:
-        _, said = process.communicate(timeout=CHECK_LIMIT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return f"no answer within {CHECK_LIMIT_S} s"
-    return None if process.returncode == 0 else said.strip() or f"ssh ended with {process.returncode}"
 
 
 def ensure_key_pair(identity_file: Path) -> str:
@@ -137,13 +203,13 @@ def ensure_key_pair(identity_file: Path) -> str:
 
 
 def _keygen(arguments: list[str]) -> str:
+    step = "Correct or remove the file that ssh.identity_file names."
     try:
-        return subprocess.run(
-            ["ssh-keygen", "-q", *arguments], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL
-        ).stdout
+        done = run_within(KEYGEN_LIMIT_S, ["ssh-keygen", "-q", *arguments])
     except FileNotFoundError as error:
         raise CentavoError("The command ssh-keygen was not found.", "Install OpenSSH's client.") from error
-    except subprocess.CalledProcessError as error:
-        raise CentavoError(
-            f"ssh-keygen failed: {error.stderr.strip()}", "Correct or remove the file that ssh.identity_file names."
-        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise CentavoError(f"ssh-keygen did not end within {KEYGEN_LIMIT_S:.0f} s.", step) from error
+    if done.returncode:
+        raise CentavoError(f"ssh-keygen failed: {done.stderr.decode(errors='replace').strip()}", step)
+    return done.stdout.decode()

@@ -5,8 +5,6 @@ Both guards judge these values, and the review shows them. Format: https://devel
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -197,17 +195,6 @@ class Plan:
                 return kind if isinstance(kind, str) else None
         return None
 
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of what changes, from and to what: two plans that do the same have the same one, on any machine."""
-        changes = [
-            (change.address, change.action.value, change.previous_address, _plain(change.before), _plain(change.after))
-            for change in self.changed
-        ]
-        outputs = [(output.name, output.action.value) for output in self.outputs if output.action.is_change]
-        text = json.dumps([changes, outputs], sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
 
 def parse_plan(document: Any) -> Plan:
     """Returns the typed plan of a parsed `terraform show -json`. Raises PlanError saying what is wrong with it."""
@@ -384,12 +371,3 @@ def _capacities(groups: Iterator[tuple[PlanChange, Mapping[str, Any] | None]]) -
         if flavor is not None and isinstance(capacity, (int, float)):
             counts[flavor] = counts.get(flavor, 0) + int(capacity)
     return Fleet(counts)
-
-
-def _plain(value: Any) -> Any:
-    """Returns a value that JSON can hold: markers as their text."""
-    if isinstance(value, Marker):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list) else value

@@ -67,6 +67,7 @@ def decide_settings(
         **{
             "minimum_window": controller.minimum_window,
             "cooldown_s": controller.cooldown_s,
+            "ending_s": controller.stop_ahead_s,
             **options,
             "switching": switching,
             "policy": policy,

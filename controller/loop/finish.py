@@ -1,68 +1,80 @@
-"""The last stage of a run: the results are fetched, and everything that costs money per hour is given back."""
+"""The last stage of a run: everything that costs money per hour is given back, and the results are fetched."""
 
 from __future__ import annotations
 
-from controller.act.waiting import Waiter
-from controller.domain import Fleet
-from controller.domain.errors import AnsibleError, CentavoError, GuardError, TerraformError
-from controller.loop.job import PASSING_TROUBLES, Job, move_limits
-from controller.loop.moving import close_move
+from controller.act.doing import Doer
+from controller.act.reconcile.actions import Reached
+from controller.act.reconcile.next_actions import next_actions
+from controller.act.reconcile.seeing import see
+from controller.domain import NO_NODES
+from controller.domain.errors import AnsibleError, NodesError
+from controller.domain.goal import Goal
+from controller.loop.job import PASSING_TROUBLES, Job
+from controller.words.once import Once
 
-RELEASE_TRIES = 10
+RELEASE_LIMIT_S = 3600.0
+"""For how long giving the workers back is tried before the controller ends with the error."""
+FETCH_TRIES = 3
 
 
 def finish(job: Job) -> None:
-    """Fetches the results and gives the workers back. Raises AnsibleError, after that, when fetching failed."""
-    job.note("fetching the results")
-    trouble = _try_to_fetch(job)
-    if job.journal.status() != "finished":
-        _stop_launcher(job)
-    close_move(job)
+    """Gives the workers back and fetches the results.
+
+    Raises:
+        AnsibleError: The results could not be fetched. They are still on the head, and a second try may do better.
+        CentavoError: The workers could not be given back.
+    """
     job.note("giving the workers back")
     _release(job)
-    if trouble is not None:
-        raise trouble
-
-
-def _try_to_fetch(job: Job) -> CentavoError | None:
-    """Fetches the results. An error is returned and not raised: the results stay on the head, the workers cost more."""
-    try:
-        job.cluster.nodes.fetch_results()
-    except AnsibleError as error:
-        if job.journal.status() == "finished":
-            return error
-        job.note(f"a failed training left no results: {error.what}")
-    return None
-
-
-def _stop_launcher(job: Job) -> None:
-    """Stops the launcher of a failed training, which might start it anew. The workers are given back in any case."""
-    try:
-        job.cluster.nodes.stop_training()
-    except AnsibleError as error:
-        job.note(f"the launcher on the head could not be stopped: {error.what}")
+    job.note("fetching the results")
+    _fetch(job)
 
 
 def _release(job: Job) -> None:
     """Gives the workers back. What fails is tried again, for they cost money and do nothing any more."""
-    for _ in range(RELEASE_TRIES - 1):
+    note, began = Once(job.note), job.clock.now()
+    job.cluster.capacity.read()
+    while True:
         try:
-            _try_to_release(job)
-            return
+            if _is_given_back(job):
+                return
         except PASSING_TROUBLES as error:
-            job.note(f"the workers are not all given back yet: {error.what}")
-            job.clock.sleep(job.settings.interval_s)
-    _try_to_release(job)
+            if job.clock.now() >= began + RELEASE_LIMIT_S:
+                raise
+            note(f"the workers are not all given back yet: {error.what}")
+        job.clock.sleep(job.settings.poll_s)
 
 
-def _try_to_release(job: Job) -> None:
-    """Sets the capacity to zero, and waits until no worker runs."""
-    cluster, limits = job.cluster, move_limits(job.settings)
-    cluster.capacity.read()
-    cluster.lift_protection(cluster.workers())
-    try:
-        cluster.set_capacity(Fleet({}))
-    except (GuardError, TerraformError) as error:
-        job.note(f"Terraform did not give the workers back, so their groups are told to: {error.what}")
-        cluster.applier.empty_groups()
-    Waiter(cluster, job.clock, limits, lambda: job.clock.sleep(limits.poll_s)).until_gone(staying=())
+def _is_given_back(job: Job) -> bool:
+    """Does what is next to give everything back. Returns whether nothing is left to do."""
+    cluster, timeouts = job.cluster, job.settings.timeouts
+    observation = cluster.observe()
+    seen = see(
+        cluster.workers(),
+        observation,
+        capacity=cluster.desired(),
+        drain_s=timeouts.drain_s,
+        has_ended=job.journal.status() == "finished",
+    )
+    actions = next_actions(Goal(NO_NODES), seen)
+    Doer(cluster, timeouts.configure_s, job.note).do(actions)
+    return actions == (Reached(),)
+
+
+def _fetch(job: Job) -> None:
+    is_finished = job.journal.status() == "finished"
+    for tries in range(1, FETCH_TRIES + 1):
+        try:
+            job.cluster.nodes.fetch_results()
+            return
+        except NodesError as error:
+            job.note(f"the results could not be fetched from the head: {error.what}")
+            return
+        except AnsibleError as error:
+            if not is_finished:
+                job.note(f"a failed training left no results: {error.what}")
+                return
+            if tries == FETCH_TRIES:
+                raise
+            job.note(f"the results could not be fetched yet: {error.what}")
+        job.clock.sleep(job.settings.poll_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.act.waiting import MoveLimits
+from controller.act.reconcile.patience import MoveLimits
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
 from controller.config.settings import ControllerSettings
@@ -14,7 +14,8 @@ from controller.domain.errors import (
     AwsError,
     CapacityFileError,
     ConfigError,
-    MoveStuckError,
+    DiskError,
+    GuardError,
     NodesError,
     TerraformError,
 )
@@ -23,13 +24,14 @@ from controller.record.journal import Journal
 from controller.record.live.reporter import Reporter
 
 PASSING_TROUBLES = (
-    MoveStuckError,
     AwsError,
     AnsibleError,
     NodesError,
     TerraformError,
     CapacityFileError,
     ConfigError,
+    DiskError,
+    GuardError,
 )
 """The errors that end one attempt and not the run: the training goes on, and the next attempt may do better."""
 

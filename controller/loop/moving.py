@@ -1,27 +1,44 @@
-"""Carrying a move out, with the journal kept."""
+"""Carrying moves out, with the journal kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from controller.act.move import MoveRunner
+from controller.act.aside import Aside
+from controller.act.mover import Mover
 from controller.act.track import Track
-from controller.domain import Move, MovePhase, Observation
+from controller.domain import Move, Observation
 from controller.domain.errors import CapacityFileError
-from controller.domain.reasons.moving import TrainingEnded
 from controller.loop.job import Job, move_limits
 from controller.loop.waits import Waits
 from controller.observe.changes import membership_changes
 
 
-def run_move(job: Job, waits: Waits, move: Move) -> None:
-    """Takes a move from where it is to its end. Raises MoveStuckError when there is no end to reach for now."""
-    job.journal.save_move(move)
-    track = Track(job.clock, job.journal.save_move, job.note_move)
-    limits = move_limits(job.settings)
-    ended = MoveRunner(job.cluster, job.clock, limits, track, waits.remember_unavailable).run(move)
-    job.journal.save_move(with_pauses(ended, job.journal.observations(since=ended.at)))
+class Moving:
+    """The moves of one run."""
+
+    def __init__(self, job: Job, waits: Waits, aside: Aside, dropped: Callable[[], Collection[str]]) -> None:
+        self._job = job
+        track = Track(job.clock, job.journal.save_move, job.note_move)
+        limits = move_limits(job.settings)
+        self._mover = Mover(job.cluster, job.clock, limits, track, waits.remember_unavailable, aside, dropped)
+
+    def go_on(self, move: Move, observation: Observation) -> None:
+        """Makes one pass on a move that is under way."""
+        self._close(self._mover.go_on(move, observation))
+
+    def end_with_training(self) -> None:
+        """Ends the move that is under way when the training ends: the fleet goes as a whole."""
+        move = self._job.journal.move_under_way()
+        if move is not None:
+            self._close(self._mover.end_with_training(move))
+
+    def _close(self, move: Move) -> None:
+        """Keeps what an ended move cost the training."""
+        if move.phase.is_final:
+            journal = self._job.journal
+            journal.save_move(with_pauses(move, journal.observations(since=move.at)))
 
 
 def check_capacity_file(job: Job) -> None:
@@ -35,15 +52,6 @@ def check_capacity_file(job: Job) -> None:
             f"{move.target}: someone else has changed it.",
             "Set it to one of these two fleets and start `centavo optimize` again.",
         )
-
-
-def close_move(job: Job) -> None:
-    """Ends a move that is under way when the training ends: the fleet goes as a whole."""
-    move = job.journal.move_under_way()
-    if move is not None:
-        reason = move.outcome_reason or TrainingEnded()
-        ended_at = job.clock.now()
-        job.journal.save_move(replace(move, phase=MovePhase.ROLLED_BACK, ended_at=ended_at, outcome_reason=reason))
 
 
 def with_pauses(move: Move, observations: Sequence[Observation]) -> Move:

@@ -10,7 +10,6 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
-from controller.domain.errors import TrainingFailedError
 from controller.edges.clock import Clock
 from controller.loop.approval import Approval, at_once
 from controller.loop.deciding import Decider
@@ -21,6 +20,7 @@ from controller.loop.training import Training
 from controller.loop.waits import Waits
 from controller.record.journal import Journal, Stage
 from controller.record.live.reporter import Reporter
+from controller.record.report.ended import error_of
 from controller.record.report.report import write_report
 
 
@@ -52,6 +52,7 @@ class Optimizer:
         Raises:
             StoppedError: A person stopped the controller. The journal holds the state.
             TrainingFailedError: The training did not succeed. Everything was given back.
+            BudgetReachedError: The training was stopped, since its budget is used up. Everything was given back.
         """
         journal = self._job.journal
         try:
@@ -67,11 +68,9 @@ class Optimizer:
                 journal.set_stage(Stage.ENDED)
         finally:
             report = write_report(journal, self._usd_per_hour(), self._job.clock.now())
-        if report["status"] != "finished":
-            raise TrainingFailedError(
-                f"The training failed: {report['status_reason'] or 'no reason was given'}.",
-                f"Its logs are in {journal.directory}/results. The workers were given back, the head runs on.",
-            )
+        error = error_of(report, journal.directory)
+        if error is not None:
+            raise error
         return report
 
     def _usd_per_hour(self) -> dict[str, float]:

@@ -2,58 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from controller.act.waiting import Waiter, nodes_error
+from controller.act.doing import Doer
+from controller.act.reconcile.actions import Action, Awaited, Reached, Wait
+from controller.act.reconcile.next_actions import next_actions
+from controller.act.reconcile.patience import Times, given_up
+from controller.act.reconcile.seeing import see
+from controller.act.reconcile.seen import Seen
 from controller.cluster import LiveCluster
 from controller.config.settings import ControllerSettings
-from controller.domain import Fleet, Instance
-from controller.domain.reasons.moving import NoAnswer
+from controller.domain import Fleet, Observation
+from controller.domain.errors import AwsError
+from controller.domain.goal import Goal
 from controller.edges.clock import Clock
 from controller.loop.job import Job, move_limits
+from controller.words.once import Once
 
 
 def start(job: Job, bring_up: Callable[[], None]) -> None:
-    """Makes what Terraform declares, prepares all nodes, and starts the training on them."""
-    cluster = job.cluster
-    job.note("bringing the fleet up")
-    bring_up()
-    began = job.clock.now()
-    fleet = cluster.capacity.read()
-    workers = wait_until_up(cluster, job.clock, job.settings, fleet, began)
-    cluster.note_cost()
-    job.note(f"{fleet} run and answer; preparing them")
-    outcome = cluster.nodes.configure_all()
-    job.note(f"the nodes are prepared ({outcome.changed} changes); starting the training")
-    cluster.set_hosts(workers)
-    cluster.nodes.start_training()
-
-
-def wait_until_up(
-    cluster: LiveCluster, clock: Clock, settings: ControllerSettings, fleet: Fleet, since: float
-) -> tuple[Instance, ...]:
-    """Waits until a fleet runs, and its nodes and the head answer over SSH.
-
-    Args:
-        fleet: What is to run.
-        since: When EC2 was asked for it (seconds since the epoch).
-
-    Returns:
-        The running workers.
+    """Makes what Terraform declares, prepares all nodes, and starts the training on them.
 
     Raises:
-        CapacityUnavailableError: EC2 could not launch a flavor that is missing.
-        NodesError: Nodes do not run or do not answer in time.
+        FlavorsError: Nodes could not be had, or did not answer in time.
+        HeadError: The head did not answer in time.
+        AnsibleError: Nodes could not be prepared.
+    """
+    job.note("bringing the fleet up")
+    bring_up()
+    coming_up = ComingUp(job.cluster, job.clock, job.settings, job.cluster.capacity.read(), Once(job.note))
+    doer = Doer(job.cluster, job.settings.timeouts.configure_s, job.note)
+    while True:
+        actions = coming_up.wait()
+        if actions == (Reached(),):
+            return
+        doer.do(actions)
+
+
+def wait_until_up(cluster: LiveCluster, clock: Clock, settings: ControllerSettings, fleet: Fleet) -> None:
+    """Waits until a fleet runs, and its nodes and the head answer.
+
+    Raises:
+        FlavorsError: Nodes could not be had, or did not answer in time.
+        HeadError: The head did not answer in time.
         AwsError: EC2 can't be asked in time.
     """
-    limits = move_limits(settings)
-    waiter = Waiter(cluster, clock, limits, lambda: clock.sleep(limits.poll_s))
-    deadline = clock.now() + limits.boot_s
-    while True:
-        running = tuple(i for i in waiter.until_running(fleet, fleet, since) if i.is_running)
-        silent = cluster.silent([cluster.instances.head(), *running])
-        if not silent:
-            return running
-        if clock.now() >= deadline:
-            raise nodes_error(NoAnswer(silent, limits.boot_s))
-        clock.sleep(limits.poll_s)
+    ComingUp(cluster, clock, settings, fleet, lambda message: None).wait()
+
+
+class ComingUp:
+    """A fleet that comes up. The wait for it is limited from the moment that this object is made."""
+
+    def __init__(
+        self,
+        cluster: LiveCluster,
+        clock: Clock,
+        settings: ControllerSettings,
+        fleet: Fleet,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._cluster, self._clock, self._fleet, self._tell = cluster, clock, fleet, tell
+        self._limits = move_limits(settings)
+        self._since = clock.now()
+
+    def wait(self) -> Sequence[Action]:
+        """Waits until the fleet runs and answers. Returns the actions that come next.
+
+        Raises:
+            FlavorsError: Nodes could not be had, or did not answer in time.
+            HeadError: The head did not answer in time.
+            AwsError: EC2 can't be asked in time.
+        """
+        while True:
+            observation, seen = self._look()
+            actions = next_actions(Goal(self._fleet, way_back=True), seen)
+            [*waits] = [action for action in actions if isinstance(action, Wait)]
+            if not waits:
+                return actions
+            self._check(waits[0], seen, observation)
+            self._tell(str(waits[0]))
+            self._clock.sleep(self._limits.poll_s)
+
+    def _look(self) -> tuple[Observation, Seen]:
+        observation = self._cluster.observe()
+        workers = self._cluster.last_workers()
+        return observation, see(workers, observation, capacity=None, drain_s=self._limits.drain_s)
+
+    def _check(self, wait: Wait, seen: Seen, observation: Observation) -> None:
+        """Raises where the fleet is not worth waiting for any longer."""
+        written_at = None if observation.head is None else observation.head.hosts_written_at
+        refused: Mapping[str, str] = {}
+        if wait.awaited is Awaited.RUNNING:
+            refused = self._cluster.launch_failures(wait.missing.present, self._since)
+        error = given_up(wait, seen, Times(self._clock.now(), self._since, written_at), self._limits, refused)
+        if error is None:
+            return
+        try:
+            self._cluster.workers()
+        except AwsError as unreachable:
+            raise unreachable from error
+        raise error

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from controller.act.aside import Aside
 from controller.domain import Decision, Fleet, Move, Observation
 from controller.domain.errors import CentavoError
+from controller.domain.reasons.ending import LauncherFailed
 from controller.domain.reasons.moving import MergedByPeople
 from controller.loop.approval import Approval
 from controller.loop.deciding import Decider, decide_on
 from controller.loop.job import PASSING_TROUBLES, Job
-from controller.loop.membership import update_members
-from controller.loop.moving import check_capacity_file, run_move
+from controller.loop.moving import Moving, check_capacity_file
 from controller.loop.speeds import keep_speeds, recall_speeds
+from controller.loop.upkeep import Upkeep
+from controller.loop.vigil import Stop, Vigil
 from controller.loop.waits import Waits
 from controller.words.once import Once
 from controller.words.reasons import reason_in_words
@@ -22,53 +25,81 @@ class Training:
     def __init__(self, job: Job, waits: Waits, decider: Decider, approval: Approval) -> None:
         self._job, self._waits, self._decide, self._approval = job, waits, decider, approval
         self._note_once = Once(job.note)
+        aside = Aside(job.clock, job.settings.interval_s)
+        self._vigil = Vigil(job)
+        self._upkeep = Upkeep(job, aside, self._vigil.dropped)
+        self._moving = Moving(job, waits, aside, self._vigil.dropped)
+        self._stop: Stop | None = None
 
     def accompany(self) -> None:
         """Makes one pass after the other until the training has ended, and keeps how it ended."""
         job = self._job
         check_capacity_file(job)
-        while not job.cluster.training_has_ended():
+        while not self._is_over():
             began = job.clock.now()
-            try:
-                self._pass()
-            except PASSING_TROUBLES as error:
-                job.note(f"this pass was given up: {_told(error)}")
-            if not job.cluster.training_has_ended():
-                job.clock.sleep(job.settings.interval_s - (job.clock.now() - began))
+            is_busy = self._try_pass()
+            if not self._is_over():
+                pause_s = job.settings.poll_s if is_busy else job.settings.interval_s
+                job.clock.sleep(pause_s - (job.clock.now() - began))
         self._keep_end()
+        self._moving.end_with_training()
+
+    def _is_over(self) -> bool:
+        """Returns whether the training has ended, or has to be stopped."""
+        return self._stop is not None or self._job.cluster.training_has_ended()
+
+    def _try_pass(self) -> bool:
+        """Makes one pass. Returns whether the next one shall follow soon."""
+        try:
+            is_busy = self._pass()
+        except PASSING_TROUBLES as error:
+            self._note_once(f"this pass was given up: {_told(error)}")
+            is_busy = False
+        return is_busy or self._job.journal.move_under_way() is not None
 
     def _keep_end(self) -> None:
-        job, end = self._job, self._job.cluster.observer.end
-        assert end is not None
-        job.journal.end("finished" if end.finished else "failed", end.reason, job.clock.now())
+        job, end, stop = self._job, self._job.cluster.observer.end, self._stop
+        if end is not None:
+            stop = None if end.finished else Stop("failed", end.reason or LauncherFailed(None))
+        status, reason = ("finished", None) if stop is None else (stop.status, stop.reason)
+        job.journal.end(status, reason, job.clock.now())
         keep_speeds(job.environment, job.journal)
-        job.note(
-            "the training has failed: " + reason_in_words(end.reason) if end.reason else "the training has finished"
-        )
+        job.note("the training has finished" if reason is None else f"the training ends: {reason_in_words(reason)}")
 
-    def _pass(self) -> None:
-        """Makes one pass: observes, and then goes on with a move, updates the members, or decides."""
+    def _pass(self) -> bool:
+        """Makes one pass: goes on with a move, keeps the fleet whole, or decides. Returns whether anything was done."""
         job = self._job
         observation = job.cluster.observe()
-        if job.cluster.training_has_ended():
-            return
+        if not job.cluster.training_has_ended():
+            self._stop = self._vigil.look(observation)
+        if self._is_over():
+            return False
         recall_speeds(job)
-        under_way = job.journal.move_under_way()
-        if under_way is not None:
-            run_move(job, self._waits, under_way)
-        elif not update_members(job):
-            self._decide_and_move(observation)
+        move = job.journal.move_under_way()
+        if move is None:
+            if self._upkeep.go_on(observation):
+                return True
+            move = self._decided_move(observation)
+        if move is not None:
+            self._moving.go_on(move, observation)
+        return move is not None
 
-    def _decide_and_move(self, observation: Observation) -> None:
+    def _decided_move(self, observation: Observation) -> Move | None:
+        """Decides. Returns the move that begins now, if there is one."""
+        if observation.head is None:
+            self._note_once("the head does not answer, so nothing is decided")
+            return None
         decision = self._waits.hold_back(self._decision(observation))
         self._job.journal.add_decision(decision)
         self._job.reporter.decided(decision)
         target = self._approval(decision)
         if target is None or self._has_to_wait(decision, target):
-            return
+            return None
         self._accept_merged_file(target)
         self._job.cluster.capacity.refuse_if_changed()
-        run_move(self._job, self._waits, self._move(decision, target))
+        move = self._move(decision, target)
+        self._job.journal.save_move(move)
+        return move
 
     def _decision(self, observation: Observation) -> Decision:
         job = self._job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from controller.domain import Instance, Observation, UnknownNode
+from controller.domain import HeadSeen, Instance, NodeSeen, Observation, UnknownNode
 from controller.domain.errors import AnsibleError, AwsError
 from controller.domain.reasons import Reason
 from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, NotAsked, TakesNoPart
@@ -44,42 +44,60 @@ class Observer:
         """How the training ended, once a look has found it at its end."""
 
     def look(self) -> Observation:
-        """Returns what is seen now: reads the facts of all members."""
+        """Returns what is seen now: asks the head and all running workers.
+
+        The facts of those count that take part, as the head's hosts file says. Where the head does not answer, the last
+        known members take part.
+        """
         try:
             workers = self._instances.workers()
         except AwsError as error:
             return self._unseen(self._instances.last_workers, Ec2Unreachable(error.reason))
-        members = self._members()
-        taking_part = tuple(i for i in workers if i.is_running and i.instance_id in members)
+        running = [i for i in workers if i.is_running]
         try:
-            outcome = self._read_facts(taking_part)
+            outcome = self._read_facts(running)
         except AnsibleError as error:
             return self._unseen(workers, AnsibleUnusable(error.reason))
         now = self._clock.now()
         self.end = read_end(outcome.local_facts.get(self._instances.head().instance_id)) or self.end
+        members = self._members() if outcome.head is None else members_of(outcome.head, running)
+        taking_part = tuple(i for i in running if i.instance_id in members)
         facts, unknown = read_facts(
             taking_part,
-            LocalFacts(outcome.local_facts, outcome.failures),
+            LocalFacts(outcome.local_facts, outcome.failures, clocks_of(outcome.nodes)),
             now=now,
             max_age_s=self._fact_max_age_s,
         )
         aside = _unknown([i for i in workers if i not in taking_part], TakesNoPart())
-        return Observation(now, running_fleet(workers), facts, unknown + aside)
+        nodes = tuple(outcome.nodes[i.instance_id] for i in running if i.instance_id in outcome.nodes)
+        return Observation(
+            now, running_fleet(workers), facts, unknown + aside, outcome.head, nodes, dict(outcome.failures)
+        )
 
     def glance(self) -> Observation:
         """Returns which workers run now, without asking them. Raises AwsError."""
         return self._unseen(self._instances.workers(), NotAsked())
 
-    def _read_facts(self, taking_part: Sequence[Instance]) -> Outcome:
+    def _read_facts(self, workers: Sequence[Instance]) -> Outcome:
         return self._ansible.read_local_facts(
             self._reaching.access(),
-            [self._instances.head(), *taking_part],
+            [self._instances.head(), *workers],
             {"centavo": self._reaching.variables()},
         )
 
     def _unseen(self, workers: Sequence[Instance], reason: Reason) -> Observation:
         """Returns the fleet of these workers, with nothing known of what they do."""
         return Observation(self._clock.now(), running_fleet(workers), (), _unknown(workers, reason))
+
+
+def members_of(head: HeadSeen, workers: Sequence[Instance]) -> frozenset[str]:
+    """Returns the ids of those workers whose addresses are in the head's hosts file."""
+    return frozenset(i.instance_id for i in workers if i.private_ip in (head.hosts or ()))
+
+
+def clocks_of(nodes: Mapping[str, NodeSeen]) -> dict[str, float]:
+    """Returns how far the clock of each node is ahead of the controller's, in seconds, by instance id."""
+    return {instance_id: node.clock_ahead_s for instance_id, node in nodes.items()}
 
 
 def _unknown(workers: Sequence[Instance], reason: Reason) -> tuple[UnknownNode, ...]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Any
 
 from controller.domain import Observation, Progress
 from controller.domain.reasons import Reason
 from controller.domain.reasons.ending import LauncherFailed
+from controller.domain.text import one_line
+
+LONGEST_REASON = 4_000
+"""As in the JSON Schema of the launcher's done.json."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +26,18 @@ class TrainingEnd:
 
 
 def read_progress(observation: Observation, started_at: float) -> Progress | None:
-    """Returns the progress of the rank that is the furthest; None while no rank knows the length of the training."""
+    """Returns the progress as most ranks see it; None while no rank knows the length of the training.
+
+    The ranks of one world make their steps together. So each figure is the median over the ranks, which one rank with
+    wrong figures does not move. Of two middle ranks the lower one counts.
+    """
     knowing = [fact for fact in observation.facts if fact.total_steps]
     if not knowing:
         return None
-    furthest = max(knowing, key=lambda fact: (fact.step, fact.total_tokens or 0))
     return Progress(
-        step=furthest.step,
-        total_steps=furthest.total_steps or 0,
-        tokens=furthest.total_tokens or 0,
+        step=median_low(fact.step for fact in knowing),
+        total_steps=median_low(fact.total_steps or 0 for fact in knowing),
+        tokens=median_low(fact.total_tokens or 0 for fact in knowing),
         started_at=started_at,
         at=observation.at,
     )
@@ -42,9 +50,11 @@ def read_end(head_facts: Mapping[str, Any] | None) -> TrainingEnd | None:
         head_facts: The head's local facts. The launcher's is called `training`: `{"status": ..., "reason": ...}`.
     """
     done = (head_facts or {}).get("training")
-    if not isinstance(done, Mapping) or done.get("status") not in ("finished", "failed"):
+    status = done.get("status") if isinstance(done, Mapping) else None
+    if not isinstance(done, Mapping) or not isinstance(status, str) or status not in ("finished", "failed"):
         return None
-    if done["status"] == "finished":
+    if status == "finished":
         return TrainingEnd(finished=True)
     said = done.get("reason")
-    return TrainingEnd(finished=False, reason=LauncherFailed(None if said is None else str(said)))
+    reason = one_line(said, LONGEST_REASON) if isinstance(said, str) else None
+    return TrainingEnd(finished=False, reason=LauncherFailed(reason))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from controller.observe.instances import Instances
 from controller.observe.made import Made
 
 MIN_RANKS = 1
+PROGRAM_DIGITS = 12
+"""The digits of the digest in the name of the program's folder (`trainer_path` in ansible/playbooks/group_vars)."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Reaching:
     def training_config(self) -> Path:
         """The run's own copy of training.yml."""
         return self.run_directory / "training.yml"
+
+    @property
+    def package(self) -> Path:
+        """The run's own copy of the training program."""
+        return self.run_directory / "trainer.zip"
 
     def access(self) -> SshAccess:
         """Returns the SSH access to the nodes. Raises NodesError when the head does not run."""
@@ -59,11 +67,18 @@ class Reaching:
             "bucket": self.made.outputs.bucket,
             "run": self.run,
             "training_config": str(self.training_config),
-            "package": str(self.run_directory / "trainer.zip"),
+            "package": str(self.package),
+            "program": self._program(),
             "min_np": MIN_RANKS,
             "max_np": self._max_ranks(),
             "environment": self.environment.name,
         }
+
+    def _program(self) -> str:
+        """Returns the digest under which the training program lies on the nodes; empty before it is packed."""
+        if not self.package.is_file():
+            return ""
+        return hashlib.sha256(self.package.read_bytes()).hexdigest()[:PROGRAM_DIGITS]
 
     def _max_ranks(self) -> int:
         """Returns the most ranks that may ever train at once: two fleets, while a move has grown and not yet shrunk."""

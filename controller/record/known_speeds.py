@@ -68,7 +68,7 @@ def keep(file: Path, name: str, estimates: Iterable[FlavorEstimate], measured_at
     """Adds what was measured, and removes what is too old. A file that can't be read is replaced.
 
     Raises:
-        OSError: The file can't be written.
+        DiskError: The file can't be written.
     """
     measured = {
         (name, e.flavor): KnownSpeed(name, e.flavor, e.tokens_per_s, e.observations, measured_at)

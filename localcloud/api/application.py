@@ -11,8 +11,11 @@ from typing import Any
 
 from localcloud.api.control.control import PREFIX, Control
 from localcloud.api.control.requests import ControlError
-from localcloud.api.errors import ServiceError
+from localcloud.api.errors import FORBIDDEN, Asked, ServiceError, answer_error
+from localcloud.api.faults.failing import FailingApi
 from localcloud.api.replays import Replays
+from localcloud.api.signing.refusal import RefusedError
+from localcloud.api.signing.signature import Signatures
 from localcloud.api.wsgi import (
     Body,
     Environ,
@@ -21,7 +24,6 @@ from localcloud.api.wsgi import (
     action_of,
     json_answer,
     read_body,
-    signed_service,
 )
 
 Service = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -37,6 +39,8 @@ class Application:
     """The application.
 
     Args:
+        signatures: lets requests pass that are signed.
+        failing: answers requests that shall fail.
         moto: moto's application, which answers everything else.
         control: answers the control API.
         own_services: the services that moto lacks, by the name that requests are signed for.
@@ -46,12 +50,16 @@ class Application:
 
     def __init__(
         self,
+        signatures: Signatures,
+        failing: FailingApi,
         moto: WsgiApplication,
         control: Control,
         own_services: Mapping[str, Service],
         lock: threading.RLock,
         tick: Callable[[], None],
     ) -> None:
+        self.signatures = signatures
+        self.failing = failing
         self.moto = moto
         self.control = control
         self.own_services = own_services
@@ -64,7 +72,18 @@ class Application:
         path = environ.get("PATH_INFO", "")
         if path.startswith(PREFIX):
             return self._control(environ, start_response, path)
-        service = signed_service(environ.get("HTTP_AUTHORIZATION", ""))
+        body = read_body(environ)
+        try:
+            service = self.signatures.check(environ, body)
+        except RefusedError as error:
+            log.warning("%s %s is refused: %s", environ["REQUEST_METHOD"], path, error)
+            return answer_error(
+                Asked(environ, body, error.service), start_response, FORBIDDEN, error.why.value, str(error)
+            )
+        failure = self.failing.answer(Asked(environ, body, service), start_response)
+        if failure is not None:
+            log.warning("%s %s (%s) fails, as a fault in force asks", environ["REQUEST_METHOD"], path, service)
+            return failure
         if service in self.own_services:
             return self._own(environ, start_response, self.own_services[service])
         if service in SHARED_STATE:
@@ -98,6 +117,7 @@ class Application:
         body, method = read_body(environ), environ["REQUEST_METHOD"]
         try:
             with self.lock:
+                self.control.admit(environ.get("HTTP_AUTHORIZATION", ""))
                 answer, status = self.control.answer(method, path, body), "200 OK"
                 if method == "POST":
                     self.tick()

@@ -18,7 +18,9 @@ from localcloud.api.control.control import Control
 from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.placement_groups import PlacementGroups
 from localcloud.api.ec2.wanted_hosts import wanted_hosts
-from localcloud.api.faults import Faults
+from localcloud.api.faults.failing import FailingApi
+from localcloud.api.faults.injected import Injected
+from localcloud.api.faults.limits import Faults
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -30,6 +32,9 @@ from localcloud.api.prices.price_file import read_prices
 from localcloud.api.prices.price_list import PriceList
 from localcloud.api.prices.spot_prices import SpotPrices
 from localcloud.api.service_quotas import ServiceQuotas
+from localcloud.api.signing.keys import Keys
+from localcloud.api.signing.signature import Signatures
+from localcloud.credentials import Credentials
 from localcloud.link.report import HostReport
 from localcloud.link.spec import HostSpec
 from localcloud.settings import Settings
@@ -42,6 +47,7 @@ class Region:
 
     Args:
         settings: the configuration.
+        credentials: the secrets that clients have to know.
         state_dir: where hosts keep the files of their instances.
         lock: guards the models.
         tick: is called after each change of the models by a call.
@@ -51,6 +57,7 @@ class Region:
     def __init__(
         self,
         settings: Settings,
+        credentials: Credentials,
         state_dir: Path,
         lock: threading.RLock,
         tick: Callable[[], None],
@@ -60,13 +67,16 @@ class Region:
         groups = autoscaling_backends[DEFAULT_ACCOUNT_ID][settings.region]
         faults = Faults.of(settings)
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
-        self._instances = Instances(settings, ec2, faults)
+        injected = Injected()
+        self._instances = Instances(settings, ec2, faults, injected)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir)
         self.application = Application(
+            Signatures(Keys(credentials).find),
+            FailingApi(injected),
             DomainDispatcherApplication(create_backend_app),
-            Control(settings, self._instances, self._scaling, spot, shutdown),
+            Control(settings, credentials.control_token, self._instances, self._scaling, spot, shutdown),
             {
                 "pricing": PriceList(read_prices(settings.prices), settings.region).answer,
                 "servicequotas": ServiceQuotas(faults, settings.region, ec2.account_id).answer,

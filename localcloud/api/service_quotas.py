@@ -6,7 +6,7 @@ from typing import Any
 
 from localcloud.api.ec2.quotas import QUOTAS, Quota, limit_of
 from localcloud.api.errors import ServiceError
-from localcloud.api.faults import Faults
+from localcloud.api.faults.limits import Faults
 
 SERVICE = "ec2"
 

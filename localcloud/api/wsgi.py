@@ -14,17 +14,22 @@ Body = Iterable[bytes]
 WsgiApplication = Callable[[Environ, StartResponse], Body]
 
 
-def signed_service(authorization: str) -> str:
-    """Returns the service that a request is signed for (Signature Version 4); empty if it is not signed."""
-    _, found, scope = authorization.partition("Credential=")
-    parts = scope.split(",")[0].split("/")
-    return parts[3].lower() if found and len(parts) >= 5 else ""
+def header_of(environ: Environ, name: str) -> str | None:
+    """Returns a header of a request; None if the request has none of this name."""
+    variable = name.upper().replace("-", "_")
+    plain = ("CONTENT_TYPE", "CONTENT_LENGTH")
+    value = environ.get(variable if variable in plain else f"HTTP_{variable}")
+    return None if value is None else str(value)
 
 
 def read_body(environ: Environ) -> bytes:
     """Returns the body of a request. The next application can read it again."""
     length = int(environ.get("CONTENT_LENGTH") or 0)
-    body: bytes = environ["wsgi.input"].read(length) if length else b""
+    body = b""
+    if environ.get("wsgi.input_terminated") and not length:
+        body = environ["wsgi.input"].read()  # a body in chunks, which says its end itself
+    elif length:
+        body = environ["wsgi.input"].read(length)
     environ["wsgi.input"] = io.BytesIO(body)
     return body
 
@@ -42,6 +47,14 @@ def json_answer(
     start_response: StartResponse, status: str, document: object, content_type: str = "application/json"
 ) -> Body:
     """Sends the head of an answer, and returns its body."""
-    body = json.dumps(document).encode() + b"\n"
+    return _answer(start_response, status, json.dumps(document).encode() + b"\n", content_type)
+
+
+def xml_answer(start_response: StartResponse, status: str, text: str) -> Body:
+    """Sends the head of an answer in XML, and returns its body."""
+    return _answer(start_response, status, text.encode(), "text/xml;charset=UTF-8")
+
+
+def _answer(start_response: StartResponse, status: str, body: bytes, content_type: str) -> Body:
     start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body)))])
     return [body]

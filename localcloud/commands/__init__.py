@@ -1,1 +1,1 @@
-"""The commands `up`, `status` and `down`: one module each."""
+"""The commands `up`, `env`, `status`, `fault` and `down`: one module each."""

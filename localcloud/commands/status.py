@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from localcloud.commands.client import ask_status
+from localcloud.commands.client import ask
 from localcloud.commands.exit_status import FAILED, NOT_RUNNING, OK, fail
 from localcloud.state import Running, StateDir
 
@@ -19,7 +19,7 @@ def status(state: StateDir, as_json: bool) -> int:
         print(json.dumps({"running": False}) if as_json else f"localcloud is not running here ({state.path})")
         return NOT_RUNNING
     try:
-        document = ask_status(running.settings)
+        document = ask(state, running.settings, "status")
     except OSError as error:
         endpoint = running.settings.endpoint
         return fail(

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from localcloud.commands.client import ask_status
+from localcloud.commands.client import ask
 from localcloud.commands.exit_status import BAD_CONFIG, FAILED, OK, OTHER_CONFIG, PORT_TAKEN, fail
 from localcloud.settings import API_ADDRESS, Settings, load_settings
 from localcloud.state import Running, StateDir
@@ -55,7 +55,7 @@ def _already_up(running: Running, settings: Settings, state: StateDir) -> int:
             f"localcloud is up (process {running.pid}) with another configuration: {', '.join(differences)} differ. "
             f"End it first: python -m localcloud down --state-dir {state.path}",
         )
-    _wait_until_it_answers(settings, running.pid)
+    _wait_until_it_answers(state, settings, running.pid)
     print(f"localcloud is up already: {settings.endpoint} (process {running.pid})")
     return OK
 
@@ -88,7 +88,7 @@ def _start_detached(config: Path | None, settings: Settings, state: StateDir) ->
             start_new_session=True,
         )  # fmt: skip
     try:
-        _wait_until_it_answers(settings, daemon.pid)
+        _wait_until_it_answers(state, settings, daemon.pid)
     except TimeoutError as error:
         return _explain_start(daemon, state, error)
     print(f"localcloud is up: {settings.endpoint} (process {daemon.pid}, log {state.log})")
@@ -110,7 +110,7 @@ def _explain_start(daemon: subprocess.Popen[bytes], state: StateDir, error: Time
     return fail(status, f"localcloud did not start: {error}. The end of {state.log}:\n{last_lines}")
 
 
-def _wait_until_it_answers(settings: Settings, pid: int) -> None:
+def _wait_until_it_answers(state: StateDir, settings: Settings, pid: int) -> None:
     """Waits for the first answer of the daemon.
 
     Raises:
@@ -119,7 +119,7 @@ def _wait_until_it_answers(settings: Settings, pid: int) -> None:
     limit = time.monotonic() + START_LIMIT_S
     while time.monotonic() < limit:
         try:
-            ask_status(settings)
+            ask(state, settings, "status")
         except OSError:
             if start_time(pid) is None:
                 raise TimeoutError("it ended at once") from None

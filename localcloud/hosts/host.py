@@ -25,7 +25,7 @@ class Host(Protocol):
         ...
 
     def update(self, spec: HostSpec) -> None:
-        """Takes over what may change while a host runs: its tags, its role and the notice of a spot interruption."""
+        """Takes over what may change while a host runs: tags, role, the notice of a spot interruption, faults."""
         ...
 
     async def stop(self) -> None:

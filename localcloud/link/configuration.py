@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from localcloud.credentials import Credentials
 from localcloud.link.instance_dir import InstanceDir
 from localcloud.settings import Settings
 
@@ -14,6 +15,7 @@ class HostsConfiguration:
     """What all hosts have in common. `kind` names the kind of host, as `localcloud.hosts.kinds` lists them."""
 
     settings: Settings
+    credentials: Credentials
     state_dir: Path
     kind: str
 

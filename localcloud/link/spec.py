@@ -14,6 +14,18 @@ class SpotNotice:
 
 
 @dataclass(frozen=True)
+class HostFault:
+    """A fault of a host: `hang-ssh`, `freeze`, `fill-disk` or `partition`.
+
+    A partition from one other instance names it, with its address. Otherwise it is one from all.
+    """
+
+    kind: str
+    other: str | None = None
+    other_address: str | None = None
+
+
+@dataclass(frozen=True)
 class HostSpec:
     """An instance as its operating system would see it.
 
@@ -42,3 +54,4 @@ class HostSpec:
     speed: float | None = None
     unreachable: bool = False
     boot: int = 1
+    faults: tuple[HostFault, ...] = ()

@@ -36,7 +36,7 @@ def marked(name: str, value: str) -> set[int]:
     The environment of a process stays what it was at its `exec`. So a daemon that left its session is found. A child
     that was started with an empty environment is found through its parent.
     """
-    needle = f"{name}={value}".encode()
+    needle = _needle(name, value)
     children: dict[int, list[int]] = {}
     found: list[int] = []
     for pid in _process_ids():
@@ -83,8 +83,23 @@ def end_marked(name: str, value: str, grace_s: float = 0.0, limit_s: float = 10.
         if not pids:
             return True
         send(pids, signal.SIGKILL)
-        time.sleep(0.01)
+        _kill_newest_first(_needle(name, value))
     return not marked(name, value)
+
+
+def _needle(name: str, value: str) -> bytes:
+    return f"{name}={value}".encode()
+
+
+def _kill_newest_first(needle: bytes) -> None:
+    """Kills each process that carries a marker at the moment when it is found.
+
+    A process that keeps forking is gone when a search of all processes has ended, and its child lives. This search
+    begins with the youngest processes, and so it meets that child.
+    """
+    for pid in sorted(_process_ids(), reverse=True):
+        if needle in _environment(pid) and pid != os.getpid():
+            send([pid], signal.SIGKILL)
 
 
 def _process_ids() -> list[int]:

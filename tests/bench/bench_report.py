@@ -1,10 +1,8 @@
 """How long a report of a very long run takes, and how large it is: 10,000 decisions, 1,000 nodes.
 
-    python -m tests.bench.bench_report [--decisions 10000] [--nodes 1000] [--facts-every 10] [--keep DIRECTORY]
+    python -m tests.bench.bench_report [--decisions 10000] [--nodes 1000] [--keep DIRECTORY]
 
-The run is written through the journal's own interface. Every look has all nodes' facts summed up; the facts themselves,
-half a megabyte a look, are kept for every tenth only, so that the bench needs half a gigabyte of disk and not five: the
-report does not read them.
+The run is written through the journal's own interface.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.domain import Fleet, Observation
-from controller.record.journal import Journal, codec, summary
+from controller.record.journal import Journal
 from controller.record.report.html.page import write_page
 from controller.record.report.report import write_report
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
@@ -30,14 +28,13 @@ MOVE_EVERY = 500
 
 
 class LongRun(SyntheticRun):
-    """Keeps the facts of every so many looks."""
+    """Makes the facts of a fleet once, and then only dates them anew."""
 
-    facts_every = 10
     looks = 0
     template: Observation | None = None
 
     def observe(self) -> Observation:
-        """As a run of few nodes does, but the facts of a fleet are made once and then only dated anew."""
+        """One look at a training that goes on."""
         self.now += self.interval_s
         self.step = min(self.total_steps, self.step + self.interval_s / self.step_s(self.fleet))
         if self.template is None or self.template.fleet != self.fleet or self.looks % 50 == 0:
@@ -46,25 +43,14 @@ class LongRun(SyntheticRun):
                         total_tokens=int(self.step * self.tokens_per_step))  # fmt: skip
         observation = Observation(self.now, self.fleet, (first, *self.template.facts[1:]))
         self.looks += 1
-        if self.looks % self.facts_every == 0:
-            self.journal.add_observation(observation, self._usd_per_hour())
-        else:
-            self._add_without_facts(observation)
+        self.journal.add_observation(observation, self._usd_per_hour())
         return observation
 
-    def _add_without_facts(self, observation: Observation) -> None:
-        self.journal.add_observation(replace(observation, facts=()), self._usd_per_hour())
-        plain = summary.to_plain(summary.summarise(observation, self._usd_per_hour()))
-        self.journal._database.execute(
-            "UPDATE summaries SET summary = ? WHERE id = (SELECT max(id) FROM summaries)", (codec.to_json(plain),)
-        )
 
-
-def write_run(runs: Path, decisions: int, nodes: int, facts_every: int) -> Journal:
+def write_run(runs: Path, decisions: int, nodes: int) -> Journal:
     """A run that moves a part of its fleet to and fro."""
     mixed = Fleet(dict.fromkeys(PRICES, nodes // len(PRICES)) | {"c5.large": nodes - 5 * (nodes // len(PRICES))})
     run = LongRun(runs, initial=mixed, tokens_per_step=4096.0 * nodes, total_steps=4 * decisions)
-    run.facts_every = facts_every
     run.boot()
     while run.looks < decisions:
         run.train(MOVE_EVERY, reason=f"no fleet is cheaper by more than the margin (look {run.looks})")
@@ -77,12 +63,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--decisions", type=int, default=10_000)
     parser.add_argument("--nodes", type=int, default=1_000)
-    parser.add_argument("--facts-every", type=int, default=10)
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         runs = options.keep or Path(directory)
-        journal = write_run(runs, options.decisions, options.nodes, options.facts_every)
+        journal = write_run(runs, options.decisions, options.nodes)
         began, began_cpu = time.perf_counter(), time.process_time()
         report = write_report(journal, PRICES, BEGAN)
         made = time.perf_counter()

@@ -14,7 +14,8 @@ import trainer.launch
 import trainer.node
 from controller.domain import Fact, MembershipChange, TrainingState
 from controller.domain.reasons.ending import LauncherFailed
-from controller.observe.facts import parse_fact
+from controller.observe import facts, progress
+from controller.observe.facts import FactError, parse_fact
 from controller.observe.progress import TrainingEnd, read_end
 from tests.unit.controller.harness import new_world
 from tests.unit.controller.observe.test_facts import GOOD
@@ -71,6 +72,24 @@ def test_the_controller_reads_every_field_that_the_trainer_writes(tmp_path: Path
 def test_trainer_schema_and_controller_name_the_same_fields(tmp_path: Path) -> None:
     in_file = set(fact_in(tmp_path, written.State.TRAINING))
     assert in_file == set(FACT_SCHEMA["properties"]) == {field.name for field in fields(Fact)} | {"schema"}
+
+
+def test_the_controller_has_the_bounds_of_the_schemas(tmp_path: Path) -> None:
+    whole = fact_in(tmp_path, written.State.TRAINING)
+    bounds = {
+        name: (field.get("minimum"), field.get("maximum"))
+        for name, field in FACT_SCHEMA["properties"].items()
+        if "integer" in field.get("type", ())
+    }
+    assert len(bounds) == 7
+    for name, (least, most) in bounds.items():
+        assert getattr(parsed({**whole, name: most}), name) == most
+        assert getattr(parsed({**whole, name: least}), name) == least
+        for value in (least - 1, most + 1):
+            with pytest.raises(FactError, match=name):
+                parsed({**whole, name: value})
+    assert FACT_SCHEMA["properties"]["reason"]["maxLength"] == facts.LONGEST_REASON
+    assert DONE_SCHEMA["properties"]["reason"]["maxLength"] == progress.LONGEST_REASON
 
 
 @pytest.mark.parametrize("state", list(written.State))

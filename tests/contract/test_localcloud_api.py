@@ -157,7 +157,12 @@ def test_a_bucket_keeps_objects_with_path_style_addresses(cloud: LocalCloud) -> 
 
 
 def test_a_node_reaches_the_cloud_and_its_own_metadata_with_what_its_sessions_are_given(cloud: LocalCloud) -> None:
+    iam = cloud.client("iam")
+    iam.create_role(RoleName="looking", AssumeRolePolicyDocument="{}")
+    iam.create_instance_profile(InstanceProfileName="looking")
+    iam.add_role_to_instance_profile(InstanceProfileName="looking", RoleName="looking")
     instance_id = cloud.run(
+        IamInstanceProfile={"Name": "looking"},
         MetadataOptions={"HttpTokens": "required", "InstanceMetadataTags": "enabled"},
         TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "centavo:flavor", "Value": "t3.micro"}]}],
     )
@@ -259,8 +264,8 @@ def test_a_full_subnet_is_ec2s_error_and_frees_up(cloud: LocalCloud) -> None:
 
 
 def test_the_control_api_is_apart_from_the_aws_api(cloud: LocalCloud) -> None:
-    listing = subprocess.run(
-        ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code} %{content_type}", f"{cloud.endpoint}/_localcloud/status"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    token = f"Authorization: Bearer {cloud.credentials.control_token}"
+    shown = ["-s", "-o", "/dev/null", "-w", "%{http_code} %{content_type}"]
+    words = ["curl", *shown, "-H", token, f"{cloud.endpoint}/_localcloud/status"]
+    listing = subprocess.run(words, capture_output=True, text=True, check=True)
     assert listing.stdout == "200 application/json"

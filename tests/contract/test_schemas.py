@@ -14,9 +14,12 @@ import pytest
 
 from controller.domain import Decision, Fleet, Move, MovePhase
 from controller.domain.reasons import Said
+from controller.edges.terraform_plan import parse_plan
 from controller.record.journal import Journal
 from controller.record.live.run_log import LogFormat, LogReporter
 from controller.record.report.report import make_report
+from controller.review.plans.outline_file import read_outline, write_outline
+from controller.review.plans.plan_outline import outline_of
 from tests.unit.controller.commands.command_line import Captured, added, centavo
 from tests.unit.controller.commands.conftest import down, root, up
 from tests.unit.controller.harness import Controller, new_world
@@ -32,6 +35,7 @@ SCHEMAS = {
     "observation": ("controller.record.journal", "observation.schema.json"),
     "log line": ("controller.record.live", "log_line.schema.json"),
     "status": ("controller.commands", "status.schema.json"),
+    "plan outline": ("controller.review.plans", "plan_outline.schema.json"),
 }
 RUNS: list[Callable[[Path], Journal]] = [
     synthetic.moved_run,
@@ -40,6 +44,7 @@ RUNS: list[Callable[[Path], Journal]] = [
     synthetic.interrupted_run,
     synthetic.running_run,
 ]
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "review"
 FLEET = Fleet({"c5.large": 3})
 
 
@@ -93,6 +98,14 @@ def test_the_report_of_a_run_of_the_loop_and_its_capacity_file_are_as_described(
     one.optimizer.run()
     check(json.loads((tmp_path / "runs" / "latest" / "report.json").read_text()), "report")
     check(json.loads(one.environment.capacity_file.read_text()), "capacity")
+
+
+@pytest.mark.parametrize("name", ["bucket", "flavor", "move", "nothing"])
+def test_the_outline_of_a_plan_is_as_described(name: str, tmp_path: Path) -> None:
+    plan = parse_plan(json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")))
+    write_outline(tmp_path / "outline.json", "local", outline_of(plan))
+    check(json.loads((tmp_path / "outline.json").read_text()), "plan outline")
+    assert read_outline(tmp_path / "outline.json", "local") == outline_of(plan)
 
 
 @pytest.mark.parametrize("broken", [{}, {"capacity": {"c5.large": -1}}, {"capacity": {}, "region": "eu"}])

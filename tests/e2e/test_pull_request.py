@@ -61,13 +61,17 @@ def test_a_reviewed_plan_is_applied_and_a_proposed_fleet_is_moved_to_once_it_is_
     assert refused.returncode == 3 and "change-iam" in refused.stdout
     assert sandbox.centavo("apply", "--plan", "latest").returncode == 3
     assert sandbox.running_workers() == {}
-    markdown = tmp_path / "plan.md"
-    reviewed = sandbox.centavo("review", "--acknowledge", "change-iam", "--markdown", str(markdown))
+    markdown, outline = tmp_path / "plan.md", tmp_path / "outline.json"
+    meant = ("--acknowledge", "change-iam")
+    reviewed = sandbox.centavo("review", *meant, "--markdown", str(markdown), "--outline", str(outline))
     assert reviewed.returncode == 2
     assert "not measured yet" in markdown.read_text() and "⛔" not in markdown.read_text()
-    assert sandbox.centavo("apply", "--plan", "latest").returncode == 0
-    again = sandbox.centavo("apply", "--plan", "latest")
-    assert again.returncode == 1 and "was applied already" in again.stdout
+    assert sandbox.centavo("apply", "--reviewed", str(outline)).returncode == 3, "the outline acknowledges nothing"
+    assert sandbox.centavo("apply", "--reviewed", str(outline), *meant).returncode == 0
+    again = sandbox.centavo("apply", "--reviewed", str(outline), *meant)
+    assert again.returncode == 20 and "reviewed as create, now unchanged" in again.stdout
+    sealed = sandbox.centavo("apply", "--plan", "latest", *meant)
+    assert sealed.returncode == 1 and "made for another state" in sealed.stdout
     assert sandbox.centavo("review").returncode == 0
 
     optimizing = sandbox.start("optimize", "--via", "pull-request")

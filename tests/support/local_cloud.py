@@ -21,12 +21,14 @@ import boto3
 import yaml
 from botocore.config import Config
 
+from localcloud.credentials import Credentials
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 IMAGE = "ami-12c6146b"
 POLL_S = 0.05
 
 
-def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 60.0) -> Any:
+def wait_until(condition: Callable[[], Any], what: str, limit_s: float = 120.0) -> Any:
     """Returns the first true value of `condition`. After `limit_s` seconds an AssertionError names `what`."""
     limit = time.monotonic() + limit_s
     while not (value := condition()):
@@ -57,7 +59,7 @@ def command(*arguments: str, state_dir: Path, **options: Any) -> subprocess.Comp
     """Runs `python -m localcloud` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "localcloud", *arguments, "--state-dir", str(state_dir)],
-        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=150, check=False, **options,
+        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=300, check=False, **options,
     )  # fmt: skip
 
 
@@ -108,16 +110,23 @@ class LocalCloud:
         """The variables that make AWS clients use this cloud."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_ACCESS_KEY_ID": self.credentials.user.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": self.credentials.user.secret_access_key,
             "AWS_REGION": "us-east-1",
         }
 
-    def client(self, service: str) -> Any:
-        """Returns a boto3 client, which does not retry."""
+    @property
+    def credentials(self) -> Credentials:
+        """The secrets that the cloud made when it started."""
+        return Credentials.from_text((self.state_dir / "credentials").read_text())
+
+    def client(self, service: str, **config: Any) -> Any:
+        """Returns a boto3 client, which does not retry. `config` holds further entries of botocore's configuration."""
+        key = self.credentials.user
         return boto3.client(
             service, endpoint_url=self.endpoint, region_name="us-east-1",
-            aws_access_key_id="test", aws_secret_access_key="test", config=Config(retries={"total_max_attempts": 1}),
+            aws_access_key_id=key.access_key_id, aws_secret_access_key=key.secret_access_key,
+            config=Config(retries={"total_max_attempts": 1}, **config),
         )  # fmt: skip
 
     def _make_network(self) -> None:
@@ -226,9 +235,10 @@ class LocalCloud:
     def control(self, action: str, document: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Asks the control API. Raises AssertionError with its message if it refuses."""
         body = None if document is None else json.dumps(document).encode()
-        request = urllib.request.Request(f"{self.endpoint}/_localcloud/{action}", data=body)
+        token = {"Authorization": f"Bearer {self.credentials.control_token}"}
+        request = urllib.request.Request(f"{self.endpoint}/_localcloud/{action}", data=body, headers=token)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{error.code}: {json.load(error)['error']}") from None
@@ -242,7 +252,7 @@ class LocalCloud:
             "UserKnownHostsFile": "/dev/null",
             "LogLevel": "ERROR",
             "BatchMode": "yes",
-            "ConnectTimeout": "10",
+            "ConnectTimeout": "60",
             "Port": self.config["ssh_port"],
         }
         return ["-F", "none", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
@@ -255,7 +265,7 @@ class LocalCloud:
         extra = options.pop("options", ())
         return subprocess.run(
             self.ssh_arguments(address, *remote, options=extra),
-            capture_output=True, text=True, timeout=60, check=False, **options,
+            capture_output=True, text=True, timeout=120, check=False, **options,
         )  # fmt: skip
 
 

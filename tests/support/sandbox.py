@@ -19,6 +19,8 @@ from typing import Any
 import boto3
 import yaml
 
+from localcloud.credentials import Credentials
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns(
     ".git",
@@ -92,12 +94,13 @@ class Sandbox:
 
     def ec2(self) -> Any:
         """A boto3 client of the sandbox's cloud."""
+        key = Credentials.from_text((self.root / ".localcloud" / "credentials").read_text()).user
         return boto3.client(
             "ec2",
             endpoint_url=self.endpoint,
             region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
+            aws_access_key_id=key.access_key_id,
+            aws_secret_access_key=key.secret_access_key,
         )
 
     def running_workers(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainer.checkpoint.storage import StorageError
+from trainer.checkpoint.storage import StorageError, check_size
 from trainer.files.atomic import PARTIAL_PREFIX, write_atomically
 
 
@@ -23,9 +23,10 @@ class DirectoryStorage:
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error}") from error
 
-    def get(self, name: str) -> bytes | None:
+    def get(self, name: str, most_bytes: int | None = None) -> bytes | None:
         """Returns the content of the file."""
         try:
+            check_size(f"{self._directory / name}", (self._directory / name).stat().st_size, most_bytes)
             return (self._directory / name).read_bytes()
         except FileNotFoundError:
             return None

@@ -8,7 +8,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from trainer.checkpoint.storage import StorageError
+from trainer.checkpoint.storage import StorageError, check_size
 
 
 class S3Storage:
@@ -23,14 +23,18 @@ class S3Storage:
         """Uploads the object. boto3 sends a checksum along."""
         self._call("written", name, lambda key: self._client.put_object(Bucket=self._bucket, Key=key, Body=data))
 
-    def get(self, name: str) -> bytes | None:
+    def get(self, name: str, most_bytes: int | None = None) -> bytes | None:
         """Downloads the object."""
         try:
-            return bytes(self._client.get_object(Bucket=self._bucket, Key=self._prefix + name)["Body"].read())
+            answer = self._client.get_object(Bucket=self._bucket, Key=self._prefix + name)
+            check_size(f"{self.location}/{name}", answer["ContentLength"], most_bytes)
+            return bytes(answer["Body"].read())
         except ClientError as error:
             if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
                 return None
             raise StorageError(f"{self.location}/{name} cannot be read: {error}") from error
+        except StorageError:
+            raise
         except Exception as error:
             raise StorageError(f"{self.location}/{name} cannot be read: {error}") from error
 

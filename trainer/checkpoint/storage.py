@@ -18,8 +18,8 @@ class Storage(Protocol):
         """Stores `data` under `name`, in place of what was there. Raises StorageError."""
         ...
 
-    def get(self, name: str) -> bytes | None:
-        """Returns the blob, or None where there is none. Raises StorageError."""
+    def get(self, name: str, most_bytes: int | None = None) -> bytes | None:
+        """Returns the blob, or None where there is none. Raises StorageError, also where it has over `most_bytes`."""
         ...
 
     def names(self, prefix: str = "") -> list[str]:
@@ -29,3 +29,9 @@ class Storage(Protocol):
     def delete(self, name: str) -> None:
         """Removes the blob. It is no error if there is none."""
         ...
+
+
+def check_size(name: str, size: int, most_bytes: int | None) -> None:
+    """Raises StorageError where a blob of `size` bytes is larger than it may be."""
+    if most_bytes is not None and size > most_bytes:
+        raise StorageError(f"{name} has {size:,} bytes, more than the {most_bytes:,} that are read")

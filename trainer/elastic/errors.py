@@ -7,6 +7,10 @@ class RemovedFromJobError(Exception):
     """The host of this rank is no longer part of the training: the rank leaves, with exit code 0."""
 
 
+class LostItsPlaceError(Exception):
+    """This rank has lost its place in the training, and its host is still wanted: its worker is to begin anew."""
+
+
 class MembershipChanged(Exception):  # noqa: N818 - not an error: the way out of the loop over steps
     """All ranks have agreed, between two steps, to form a new world."""
 

@@ -17,10 +17,11 @@ import urllib.error
 import urllib.request
 from collections.abc import MutableMapping
 
-from trainer.elastic.errors import LauncherLostError, RemovedFromJobError
+from trainer.elastic.errors import LauncherLostError, LostItsPlaceError, RemovedFromJobError
 
 MEETING_TIMEOUT_S = 20.0
 SLOT_TIMEOUT_S = 900.0
+PROBE_TIMEOUT_S = 3.0
 POLL_S = 0.02
 ATTEMPTS = 3
 RETRY_S = 0.2
@@ -34,7 +35,8 @@ class Rendezvous:
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         self._environment = environment
         address, port = (environment[f"HOROVOD_GLOO_RENDEZVOUS_{part}"] for part in ("ADDR", "PORT"))
-        self._url = f"http://{address}:{port}"
+        self._url = f"http://{address}:{port}"  # under our launcher the address ends in a secret: it is in no message
+        self._server = address.partition("/")[0]
 
     def take_slot(self) -> None:
         """Asks for this host's slot in the next world and keeps it in the environment.
@@ -42,7 +44,8 @@ class Rendezvous:
         The server answers when all ranks have asked.
 
         Raises:
-            RemovedFromJobError: There is no slot for this host.
+            RemovedFromJobError: There is no slot for this host, and none is to come.
+            LostItsPlaceError: This host has been let go, and may come back with a new worker.
             LauncherLostError: The server is gone.
         """
         host, local_rank = self._environment["HOROVOD_HOSTNAME"], self._environment["HOROVOD_LOCAL_RANK"]
@@ -70,6 +73,14 @@ class Rendezvous:
             return complete
         return self._await("meeting/verdict", _deadline(2 * MEETING_TIMEOUT_S)) == b"complete"
 
+    def is_there(self) -> bool:
+        """Returns whether the server answers."""
+        try:
+            self._request("GET", "meeting/verdict", timeout_s=PROBE_TIMEOUT_S)
+        except LauncherLostError:
+            return False
+        return True
+
     def _await(self, name: str, deadline: float) -> bytes | None:
         while (value := self._request("GET", name)) is None and time.monotonic() < deadline:
             time.sleep(POLL_S)
@@ -85,10 +96,14 @@ class Rendezvous:
             except urllib.error.HTTPError as error:
                 if error.code == 404:
                     return None
+                if error.code == 410:
+                    raise LostItsPlaceError("the other ranks went on without this one") from error
                 raise LauncherLostError(f"the rendezvous server refused {name}: {error}") from error
             except (OSError, http.client.HTTPException) as error:
                 if attempt == ATTEMPTS:
-                    raise LauncherLostError(f"the rendezvous server at {self._url} does not answer: {error}") from error
+                    raise LauncherLostError(
+                        f"the rendezvous server at {self._server} does not answer: {error}"
+                    ) from error
                 time.sleep(RETRY_S)
         return None
 

@@ -1,34 +1,31 @@
 """The launcher on the head: Horovod's elastic driver over nodes whose workers are warm already.
 
-Horovod's own parts do the work (driver, rendezvous server, registry). Three of them are replaced, in the ways that it
-offers:
+Horovod finds the hosts, assigns the ranks and cools hosts down. Around it:
 
 - The discovery (`trainer.launch.discovery`) starts no process a second, and names no host that is not ready.
-- The execution uses the SSH processes of `trainer.launch.node`, which run already.
-- The rendezvous server has a longer backlog. With its own, of 5 connections, some of eleven ranks lose a second each.
+- Ranks are reached through the SSH processes of `trainer.launch.node`, which run already.
+- The rendezvous server (`trainer.launch.rendezvous_server`) answers only ranks of this attempt.
+- The votes (`trainer.launch.ballot`) end, also where a rank hangs.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-import shlex
 import signal
-import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
-
-from horovod.runner.common.util import secret
-from horovod.runner.common.util.timeout import Timeout
-from horovod.runner.elastic.settings import ElasticSettings
-from horovod.runner.gloo_run import launch_gloo_elastic
-from horovod.runner.http.http_server import RendezvousHTTPServer, RendezvousServer
 
 from trainer.checkpoint.open_storage import open_storage
 from trainer.checkpoint.storage import StorageError
 from trainer.elastic.exchange import has_nccl
+from trainer.files.lock import only_one
+from trainer.launch.attempt import Attempt
 from trainer.launch.discovery import Discovery
 from trainer.launch.done import FILE_NAME, End, write_end
+from trainer.launch.launcher_fact import LauncherFactWriter
 from trainer.launch.node import Node, Phase
 from trainer.launch.nodes import Nodes
 from trainer.launch.options import LaunchOptions
@@ -38,11 +35,13 @@ from trainer.training.results import fetch_results
 
 log = logging.getLogger(__name__)
 
-BACKLOG = 1024
-STOP_TIMEOUT_S = 30.0
-COOLDOWN_RANGE_S = (1, 30)
 EXIT_STOPPED = 143
-INTERFACE = "HOROVOD_GLOO_IFACE"
+PAUSE_S = 5.0
+"""The pause before something that has failed is tried again."""
+FETCH_PATIENCE_S = 1800.0
+WRITE_PATIENCE_S = 1800.0
+PING_S = 5.0
+LOOK_S = 60.0
 
 
 class Launcher:
@@ -51,12 +50,48 @@ class Launcher:
     def __init__(self, options: LaunchOptions, settings: Settings) -> None:
         self._options, self._settings = options, settings
         self._nodes = Nodes(lambda address: ssh_command(options, address))
+        self._fact = LauncherFactWriter(Path(settings.facts.path))
         self._stopped_by: str | None = None
+        self._pinged_at = 0.0
+        self._looked_at = time.monotonic()
 
     def run(self) -> int:
-        """Launches the training, waits for its end, fetches the results and writes done.json. Returns the exit code."""
+        """Launches the training, waits for its end, fetches the results and writes done.json. Returns the exit code.
+
+        A launcher that an earlier supervisor has left behind is waited for. Where the training has ended already,
+        nothing is done.
+        """
+        wanted = self._options.wanted_file
+        with only_one(self._options.hosts_file.with_name("launcher.lock")):
+            if wanted is not None and not wanted.exists():
+                log.info("%s is missing: nothing is launched", wanted)
+                return 0
+            if (end := self._past_end()) is None:
+                end = self._launch()
+            if end is None:
+                log.info("stopped by %s; a new launch continues from the last checkpoint", self._stopped_by)
+                return EXIT_STOPPED
+            if wanted is not None:
+                wanted.unlink(missing_ok=True)
+            log.info("%s%s", end.status, f": {end.reason}" if end.reason else "")
+            return 0 if end.status == "finished" else 1
+
+    def _past_end(self) -> End | None:
+        """Returns how this training has ended already; None where it has not, or where a new launch may succeed."""
+        done = self._options.results / FILE_NAME
+        try:
+            is_finished = json.loads(done.read_text()).get("status") == "finished"
+        except (OSError, ValueError, AttributeError):
+            is_finished = False
+        if is_finished:
+            log.info("%s says that the training has finished: nothing is launched", done)
+            return End("finished")
+        done.unlink(missing_ok=True)
+        return None
+
+    def _launch(self) -> End | None:
+        """Trains, and writes done.json. Returns how the training ended, or None where the launcher was stopped."""
         self._options.results.mkdir(parents=True, exist_ok=True)
-        (self._options.results / FILE_NAME).unlink(missing_ok=True)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         try:
@@ -67,49 +102,68 @@ class Launcher:
         finally:
             self._nodes.close()
         if self._stopped_by is not None and end.status != "finished":
-            log.info("stopped by %s; a new launch continues from the last checkpoint", self._stopped_by)
-            return EXIT_STOPPED
-        if end.status == "finished":
-            end = self._fetch()
-        write_end(self._options.results, end)
-        log.info("%s%s", end.status, f": {end.reason}" if end.reason else "")
-        return 0 if end.status == "finished" else 1
+            return None
+        fetched = self._fetch() if end.status == "finished" else end
+        if fetched is None:
+            return None
+        end = fetched
+        self._write_end(end)
+        self._fact.update(state="ended", reason=end.reason, hosts=())
+        return end
+
+    def _is_stopped(self) -> bool:
+        """Returns whether a signal has come, or the file that says that this launcher is wanted is gone."""
+        wanted = self._options.wanted_file
+        if self._stopped_by is None and wanted is not None and not wanted.exists():
+            self._stopped_by = f"the removal of {wanted}"
+        return self._stopped_by is not None
 
     def _on_signal(self, number: int, frame: Any) -> None:
         self._stopped_by = signal.Signals(number).name
 
     def _attempt_until_done(self) -> End:
+        """Trains, from the last checkpoint again and again, until some attempts in a row have got no further."""
         refusal = self._settings.horovod.refusal(is_elastic=True, has_nccl=has_nccl())
         if refusal is not None:
             return End("failed", refusal)
-        end = End("failed", "no attempt was made")
-        for attempt in range(1, self._options.attempts + 1):
-            end = self._attempt()
-            if end.status != "lost" or self._stopped_by is not None:
+        number = in_vain = 0
+        while True:
+            number, step = number + 1, self._nodes.step  # the highest step so far
+            end = self._attempt(number)
+            if end.status not in ("lost", "stopped") or self._stopped_by is not None:
                 return end
-            log.error("attempt %d of %d: %s", attempt, self._options.attempts, end.reason)
-        return End("failed", end.reason)
+            in_vain = 1 if self._nodes.step > step else in_vain + 1
+            log.error("attempt %d ended (%d in a row without getting further): %s", number, in_vain, end.reason)
+            if in_vain >= self._options.attempts:
+                return End("failed", end.reason)
+            self._fact.update(state="waiting", reason=end.reason)
+            self._nodes.forget_outcomes()
+            self._pause()
 
-    def _attempt(self) -> End:
+    def _pause(self) -> None:
+        deadline = time.monotonic() + PAUSE_S
+        while not self._is_stopped() and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+    def _attempt(self, number: int) -> End:
         """Runs Horovod's driver once."""
         discovery = Discovery(self._options.hosts_file, self._nodes, self._options.max_np)
+        self._fact.update(state="waiting", attempt=number)
         if (end := self._wait_for_first_hosts(discovery)) is not None:
             return end
-        problem: str | None = None
-        try:
-            RendezvousHTTPServer.request_queue_size = BACKLOG
-            launch_gloo_elastic(
-                ["attach"],
-                self._execute,
-                self._horovod_settings(discovery),
-                {"HOROVOD_LAUNCHED_BY": "centavo"},
-                lambda driver: {self._options.network_interface},
-                RendezvousServer(0),
-                None,
-            )
-        except Exception as error:  # Horovod raises RuntimeError for all that can end a job
-            problem = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        self._nodes.begin_attempt()
+        self._fact.update(state="training")
+        attempt = Attempt(self._options, self._settings.horovod, self._nodes, discovery)
+        problem = attempt.run(lambda: f"stopped by {self._stopped_by}" if self._is_stopped() else None, self._watch)
         return _end_of(self._nodes.everyone(), problem)
+
+    def _watch(self) -> None:
+        """Tells the ranks that their launcher is alive, and the fact what they do."""
+        if time.monotonic() - self._pinged_at > PING_S:
+            self._pinged_at = time.monotonic()
+            self._nodes.ping()
+        hosts = tuple(sorted(node.address for node in self._nodes.in_phase(Phase.ACTIVE, Phase.LEAVING)))
+        self._fact.update(step=self._nodes.step, hosts=hosts, dropped=tuple(self._nodes.dropped()))
 
     def _wait_for_first_hosts(self, discovery: Discovery) -> End | None:
         """Waits until all hosts of the file are ready, or, after a while, as many as are needed.
@@ -119,8 +173,9 @@ class Launcher:
             they are, since waiting would change nothing.
         """
         needed, began = self._options.min_np, time.monotonic()
-        while self._stopped_by is None:
+        while not self._is_stopped():
             wanted = discovery.refresh()
+            self._fact.update()
             ready, refused = self._nodes.usable(wanted), self._nodes.in_phase(Phase.REFUSED)
             waited_s = time.monotonic() - began
             all_have_spoken = len(ready) + len(refused) >= len(wanted)
@@ -130,53 +185,59 @@ class Launcher:
             if refused and len(wanted) - len(refused) < needed:
                 nodes = "no node takes part" if len(refused) == len(wanted) else f"fewer than {needed} nodes take part"
                 return End("failed", f"{nodes}; {refused[0].address}: {refused[0].reason}")
+            if not ready and self._are_results_there():
+                return End("finished")
             if waited_s > max(self._options.start_patience_s, self._options.elastic_timeout_s):
                 return End("lost", f"fewer than {needed} nodes were ready in {self._options.elastic_timeout_s} s")
             time.sleep(0.1)
         return End("stopped", f"by {self._stopped_by}")
 
-    def _horovod_settings(self, discovery: Discovery) -> Any:
-        options = self._options
-        return ElasticSettings(
-            discovery=discovery,
-            min_num_proc=options.min_np,
-            max_num_proc=options.max_np,
-            elastic_timeout=options.elastic_timeout_s,
-            reset_limit=None,
-            cooldown_range=COOLDOWN_RANGE_S,
-            num_proc=options.min_np,
-            verbose=0,
-            ssh_port=options.ssh_port,
-            key=secret.make_secret_key(),
-            start_timeout=Timeout(int(options.start_patience_s), message="Timed out waiting for {activity}."),
-            run_func_mode=False,
-            nics={options.network_interface},
-        )
-
-    def _execute(self, command: str, slot: Any, events: list[threading.Event]) -> tuple[int, float]:
-        """Lets the host of `slot` be a rank. Horovod calls it. Returns the rank's exit code, and when it ended."""
-        node = self._nodes.get(slot.hostname)
-        if node is None or not node.activate(environment_of(command)):
-            log.warning("%s is not ready after all", slot.hostname)
-            return 1, time.time()
-        told_at: float | None = None
-        while (code := node.wait(0.1)) is None:
-            if told_at is None and any(event.is_set() for event in events):
-                told_at = time.monotonic()
-                self._stopped_by = self._stopped_by or ("a signal" if events[0].is_set() else None)
-                node.stop(f"the launcher was stopped by {self._stopped_by or 'Horovod'}")
-            elif told_at is not None and time.monotonic() - told_at > STOP_TIMEOUT_S:
-                node.hang_up()
-                node.kill()
-        log.info("%s ended with exit code %d", slot.hostname, code)
-        return code, time.time()
-
-    def _fetch(self) -> End:
+    def _are_results_there(self) -> bool:
+        """Returns whether the training has finished before: then no worker will ever be ready. Looks once a minute."""
+        if time.monotonic() - self._looked_at < LOOK_S:
+            return False
+        self._looked_at = time.monotonic()
         try:
-            files = fetch_results(open_storage(self._settings.storage), self._options.results)
+            return bool(open_storage(self._settings.storage).names("results/scores.json"))
         except (StorageError, OSError) as error:
-            return End("failed", f"the training has finished, but its results could not be fetched: {error}")
-        return End("finished") if "scores.json" in files else End("failed", "the training left no results")
+            log.warning("the storage does not answer: %s", error)
+            return False
+
+    def _fetch(self) -> End | None:
+        """Copies the results to the head. A storage that does not answer is asked again and again.
+
+        Returns:
+            How the training ended, or None where the launcher was stopped meanwhile.
+        """
+        self._fact.update(state="fetching")
+        deadline = time.monotonic() + FETCH_PATIENCE_S
+        storage = open_storage(self._settings.storage)
+        while True:
+            try:
+                files = fetch_results(storage, self._options.results)
+                return End("finished") if "scores.json" in files else End("failed", "the training left no results")
+            except (StorageError, OSError) as error:
+                problem = f"its results in {storage.location} could not be fetched: {error}"
+            if self._is_stopped():
+                return None
+            if time.monotonic() > deadline:
+                return End("failed", f"the training has finished, but {problem}")
+            log.error("%s; trying again", problem)
+            self._fact.update(reason=problem)
+            self._pause()
+
+    def _write_end(self, end: End) -> None:
+        """Writes done.json, as soon as there is room for it on the disk."""
+        deadline = time.monotonic() + WRITE_PATIENCE_S
+        while True:
+            try:
+                write_end(self._options.results, end)
+                return
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    raise
+                log.error("done.json cannot be written: %s; trying again", error)
+            self._pause()
 
 
 def _end_of(nodes: Sequence[Node], problem: str | None) -> End:
@@ -186,14 +247,3 @@ def _end_of(nodes: Sequence[Node], problem: str | None) -> End:
             if node.outcome == outcome:
                 return End(outcome, None if outcome == "finished" else f"{node.address}: {node.reason}")
     return End("lost", problem or "all ranks are lost")
-
-
-def environment_of(command: str) -> dict[str, str]:
-    """Returns the HOROVOD_* variables of a command line that Horovod made: `env NAME=value ... command`.
-
-    The network interface is left out. Horovod names the head's; the nodes may have others, and have them in their own
-    environment.
-    """
-    words = shlex.split(command)
-    pairs = (word.split("=", 1) for word in words if "=" in word)
-    return {name: value for name, value in pairs if name.startswith("HOROVOD_") and name != INTERFACE}

@@ -13,13 +13,17 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 from trainer.messages.lines import parse
 
 log = logging.getLogger(__name__)
+
+LONGEST_LINE_BYTES = 1 << 20
+LONGEST_STEP_S = 3600.0
+"""A rank that claims longer steps is not believed: the time that others wait for its vote depends on them."""
 
 
 class Phase(str, Enum):
@@ -40,6 +44,10 @@ class Node:
         self.address = address
         self.phase = Phase.CONNECTING
         self.joined_size: int | None = None
+        self.step = 0
+        self.step_time_s = 0.0
+        self.progressed_at = time.monotonic()
+        """When the worker last said something new: a world joined, a step made, an end begun."""
         self.training_digest: str | None = None
         self.reason: str | None = None
         self.outcome: str | None = None
@@ -77,6 +85,20 @@ class Node:
     def stop(self, reason: str) -> None:
         """Asks the rank to stop the whole training, with a checkpoint."""
         self._send({"stop": reason})
+
+    def notify_hosts_updated(self, timestamp: int, result: object) -> None:
+        """Tells the rank that hosts come or go. Horovod's driver calls it, for rank 0."""
+        self._send({"hosts": "changed"})
+
+    def ping(self) -> None:
+        """Tells the rank that its launcher is alive."""
+        if self.phase in (Phase.ACTIVE, Phase.LEAVING):
+            self._send({"ping": True})
+
+    def drop(self) -> None:
+        """Cuts the connection to a rank that does not go on. If it ever wakes up, it learns that it was let go."""
+        self.hang_up()
+        self.kill()
 
     def refuse(self, reason: str) -> None:
         """Lets the worker, which is ready, take no part. It is told why, and its fact says so."""
@@ -125,13 +147,14 @@ class Node:
 
     def _read_output(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._output.write(f"[{self.address}] {line.decode(errors='replace')}")
-            self._output.flush()
+        for line in _lines(self._process.stdout):
+            with contextlib.suppress(OSError, ValueError):  # a log that cannot be written must not hold the rank up
+                self._output.write(f"[{self.address}] {line.decode(errors='replace')}")
+                self._output.flush()
 
     def _read_events(self) -> None:
         assert self._process.stderr is not None
-        for line in self._process.stderr:
+        for line in _lines(self._process.stderr):
             message = parse(line)
             if message is None:
                 log.warning("%s: %s", self.address, line.decode(errors="replace").rstrip())
@@ -142,18 +165,35 @@ class Node:
             self.phase, self.ended_at = Phase.ENDED, time.monotonic()
 
     def _take(self, message: dict[str, Any]) -> None:
-        event, reason = message.get("event"), message.get("reason")
+        event, reason = message.get("event"), None if message.get("reason") is None else str(message["reason"])
         if event == "ready":
-            self.training_digest, self.phase = message.get("training_digest"), Phase.READY
+            self.training_digest, self.phase = str(message.get("training_digest")), Phase.READY
         elif event == "refused":
             self.phase, self.reason = Phase.REFUSED, reason
             log.error("%s takes no part: %s", self.address, reason)
         elif event == "joined":
-            self.joined_size = message.get("size")
+            size = message.get("size")
+            self.joined_size, self.progressed_at = (size if isinstance(size, int) else None), time.monotonic()
+        elif event == "progress":
+            self._take_progress(message)
         elif event == "leaving" and self.phase is Phase.ACTIVE:
             self.phase = Phase.LEAVING
             log.warning("%s leaves: %s", self.address, reason)
         elif event in ("finished", "stopped", "failed"):
             self.outcome, self.reason = event, reason
-        elif event == "lost":
+        elif event in ("broken", "lost"):
+            self.reason = reason
             log.warning("%s: %s", self.address, reason)
+
+    def _take_progress(self, message: dict[str, Any]) -> None:
+        """Takes the step that a rank is at. A worker may send anything, so that only plain numbers are taken."""
+        step, seconds = message.get("step"), message.get("step_time_s")
+        if isinstance(step, int) and step != self.step:
+            self.step, self.progressed_at = step, time.monotonic()
+        if isinstance(seconds, (int, float)) and 0 <= seconds < LONGEST_STEP_S:
+            self.step_time_s = float(seconds)
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yields the lines of a worker. A longer one than `LONGEST_LINE_BYTES` comes in pieces."""
+    return iter(lambda: stream.readline(LONGEST_LINE_BYTES), b"")

@@ -42,6 +42,6 @@ def parse(line: bytes | str) -> dict[str, Any] | None:
     """Returns the object of one line, or None where it has none: SSH's own messages come in between."""
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # RecursionError: brackets in brackets, a thousand deep
         return None
     return message if isinstance(message, dict) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,14 @@ from trainer.files.atomic import write_atomically
 from trainer.node.fact import FILE_NAME, IterationFact, RankFigures, State, peak_memory_bytes, timestamp
 from trainer.node.metadata import Instance
 
+log = logging.getLogger(__name__)
+
 
 class FactWriter:
-    """Writes a fact at once where the state changes, and otherwise at most once in `interval_s`."""
+    """Writes a fact at once where the state changes, and otherwise at most once in `interval_s`.
+
+    A fact that cannot be written, on a full disk for one, ends no training.
+    """
 
     def __init__(
         self,
@@ -27,6 +33,7 @@ class FactWriter:
         self._instance, self._emulated_speed = instance, emulated_speed
         self._interval_s, self._clock = interval_s, clock
         self._written_at: float | None = None
+        self._problem: str | None = None
         self.state = State.STARTING
         self.reason: str | None = None
         self.figures = RankFigures()
@@ -59,6 +66,12 @@ class FactWriter:
             peak_memory_bytes=peak_memory_bytes(),
             updated_at=timestamp(now),
         )
-        # Ansible may read facts as another user.
-        write_atomically(self._path, fact.to_json() + "\n", readable_by_all=True)
         self._written_at = now
+        try:
+            # Ansible may read facts as another user.
+            write_atomically(self._path, fact.to_json() + "\n", readable_by_all=True)
+            self._problem = None
+        except OSError as error:
+            if str(error) != self._problem:
+                self._problem = str(error)
+                log.error("%s cannot be written: %s; the training goes on", self._path, error)

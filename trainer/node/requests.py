@@ -17,6 +17,8 @@ class Requests:
     def __init__(self) -> None:
         self.leave_reason: str | None = None
         self.stop_reason: str | None = None
+        self.is_cut_off = False
+        """Whether the launcher is gone, or has let go of this rank: the worker is to begin anew."""
         self._last_words: Callable[[str], None] = lambda reason: None
 
     def on_deadline(self, last_words: Callable[[str], None]) -> None:
@@ -30,12 +32,15 @@ class Requests:
         """
         if self.leave_reason is None:
             self.leave_reason = reason
-            timer = threading.Timer(grace_s, self._give_up)
-            timer.daemon = True
-            timer.start()
+            self._give_up_after(grace_s, reason)
 
-    def stop(self, reason: str) -> None:
-        """Asks all ranks to stop after the next step, with a checkpoint."""
+    def stop(self, reason: str, grace_s: float | None = None) -> None:
+        """Asks all ranks to stop after the next step, with a checkpoint.
+
+        The process ends after `grace_s` in any case, unless that is None.
+        """
+        if self.stop_reason is None and grace_s is not None:
+            self._give_up_after(grace_s, reason)
         self.stop_reason = self.stop_reason or reason
 
     def leave_on_signals(self) -> None:
@@ -46,8 +51,13 @@ class Requests:
         """Lets SIGTERM and SIGINT mean that the whole training is to stop: for ranks without a launcher of ours."""
         _on_signals(self.stop)
 
-    def _give_up(self) -> None:
-        self._last_words(self.leave_reason or "")
+    def _give_up_after(self, grace_s: float, reason: str) -> None:
+        timer = threading.Timer(grace_s, self._give_up, [reason])
+        timer.daemon = True
+        timer.start()
+
+    def _give_up(self, reason: str) -> None:
+        self._last_words(reason)
         os._exit(EXIT_INTERRUPTED)
 
 

@@ -3,37 +3,82 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-from trainer.checkpoint.storage import Storage
+from trainer.checkpoint.storage import Storage, StorageError
+from trainer.files.atomic import write_atomically
 from trainer.training.loop import Training
 
+log = logging.getLogger(__name__)
+
 PREFIX = "results/"
+NAMES = re.compile(r"model\.params|model\.json|vocabulary|train\.log|scores\.json|events[A-Za-z0-9._-]{0,200}")
+"""The files that are results. Any worker can write any name into the storage: no other name is fetched from it."""
+MOST_FILES = 100
+LARGEST_FILE_BYTES = 16 << 30
+KEEP_PATIENCE_S = 480.0
+"""How long a storage that does not answer is tried again at the end. The other ranks wait meanwhile, for
+`horovod.stall_timeout_s` at most."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 
 
 def keep_results(training: Training, scores: dict[str, Any]) -> None:
-    """Puts model, vocabulary, log and scores into the storage. The scores come last: they mean that all is there."""
-    storage, log = training.prepared.storage, training.state.progress.log
+    """Puts model, vocabulary, log and scores into the storage. The scores come last: they mean that all is there.
+
+    Raises:
+        StorageError: The storage has not taken a file for `KEEP_PATIENCE_S`.
+    """
+    storage, lines = training.prepared.storage, training.state.progress.log
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         training.prepared.model.save(directory, {"steps": scores["steps"], "bleu": scores["bleu"]})
         training.prepared.vocabulary.save(directory)
-        training.events.write_all(directory, log)
+        training.events.write_all(directory, lines)
         for path in sorted(directory.iterdir()):
-            storage.put(PREFIX + path.name, path.read_bytes())
-    storage.put(PREFIX + "train.log", log.text().encode())
-    storage.put(PREFIX + "scores.json", (json.dumps(scores, indent=1, ensure_ascii=False) + "\n").encode())
+            _put(storage, path.name, path.read_bytes())
+    _put(storage, "train.log", lines.text().encode())
+    _put(storage, "scores.json", (json.dumps(scores, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _put(storage: Storage, name: str, data: bytes) -> None:
+    """Stores a result. A storage that does not answer is tried again, with longer and longer pauses."""
+    deadline, pause_s = time.monotonic() + KEEP_PATIENCE_S, FIRST_PAUSE_S
+    while True:
+        try:
+            storage.put(PREFIX + name, data)
+            return
+        except StorageError as error:
+            if time.monotonic() + pause_s > deadline:
+                raise
+            log.warning("%s; trying again in %.0f s", error, pause_s)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def fetch_results(storage: Storage, directory: Path) -> list[str]:
-    """Copies the results into `directory`. Returns the names of the files; none where there are no results."""
+    """Copies the results into `directory`. Returns the names of the files; none where there are no results.
+
+    Names that are no result's are passed over: one such as `results/../../.ssh/authorized_keys` would be written
+    outside of `directory`, and `results/done.json` in place of the launcher's own file.
+
+    Raises:
+        StorageError: The storage does not answer, or a result is larger than `LARGEST_FILE_BYTES`.
+        OSError: A file cannot be written.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    fetched = []
-    for name in storage.names(PREFIX):
-        data = storage.get(name)
+    fetched: list[str] = []
+    for key in storage.names(PREFIX):
+        name = key.removeprefix(PREFIX)
+        if NAMES.fullmatch(name) is None or len(fetched) == MOST_FILES:
+            log.error("%s/%s is no result of a training: it is not fetched", storage.location, ascii(key))
+            continue
+        data = storage.get(key, LARGEST_FILE_BYTES)
         if data is not None:
-            fetched.append(name[len(PREFIX) :])
-            (directory / fetched[-1]).write_bytes(data)
+            write_atomically(directory / name, data, readable_by_all=True)
+            fetched.append(name)
     return fetched

@@ -6,11 +6,12 @@ import logging
 import os
 import sys
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import NoReturn
 
 from trainer.checkpoint.storage import StorageError
-from trainer.elastic.errors import LauncherLostError, RemovedFromJobError, WorldLostError
+from trainer.elastic.errors import LauncherLostError, LostItsPlaceError, RemovedFromJobError, WorldLostError
 from trainer.elastic.exchange import has_nccl
 from trainer.elastic.rank_report import ForeignRankError
 from trainer.elastic.world import World
@@ -21,6 +22,7 @@ from trainer.node.fact_writer import FactWriter
 from trainer.node.interruption import watch
 from trainer.node.metadata import Metadata
 from trainer.node.requests import Requests
+from trainer.node.start import announce_start
 from trainer.settings.training import Settings
 from trainer.training.ending import finish
 from trainer.training.errors import NodeTooSmallError, TrainingFailedError, TrainingStopped
@@ -29,7 +31,31 @@ from trainer.training.prepare import prepare
 
 log = logging.getLogger(__name__)
 
+
+class Outcome(Enum):
+    """How a rank's part in a training ended."""
+
+    FINISHED = "finished"
+    LEFT = "left"
+    """It was let go as planned."""
+    INTERRUPTED = "interrupted"
+    """Its node is about to go."""
+    STOPPED = "stopped"
+    """The training was told to stop, and continues from its last checkpoint when it is launched again."""
+    CUT_OFF = "cut off"
+    """It lost its launcher, or its place: a worker that begins anew may be a rank again."""
+    FAILED = "failed"
+
+    @property
+    def is_for_good(self) -> bool:
+        """Whether this node has no more part in the training, also after a reboot."""
+        return self in (Outcome.FINISHED, Outcome.LEFT)
+
+
 EXIT_FAILED = 1
+EXIT_AGAIN = 3
+"""The exit code of a worker that its supervisor is to start again, to wait for the next launch."""
+_FINAL_ERRORS = (TrainingFailedError, ForeignRankError)
 
 
 def exit_at_once(code: int) -> NoReturn:
@@ -70,15 +96,16 @@ class Rank:
         Raises:
             ValueError: The environment asks for an impossible emulated speed.
         """
-        speed = emulated_speed()
-        metadata = Metadata()
-        facts = FactWriter(fact_path or Path(settings.facts.path), metadata.instance(), emulated_speed=speed)
-        facts.announce(State.STARTING, "loading the corpus and building the model")
+        return cls.begun(settings, *announce_start(settings, fact_path))
+
+    @classmethod
+    def begun(cls, settings: Settings, facts: FactWriter, metadata: Metadata) -> Rank:
+        """Returns a rank on this node, whose fact says already that it starts."""
         requests = Requests()
         if metadata.is_there:
             watch(metadata, requests)
         requests.on_deadline(lambda reason: facts.announce(State.INTERRUPTED, reason))
-        return cls(settings, facts, requests, speed)
+        return cls(settings, facts, requests, emulated_speed())
 
     def prepare(self, messenger: Messenger, resume: bool = True, is_elastic: bool = False) -> Training | None:
         """Returns the training, warmed up; None where it cannot begin here. Then fact and log say why."""
@@ -98,49 +125,63 @@ class Rank:
             return None
         return training
 
-    def train(self, training: Training, messenger: Messenger) -> int:
-        """Trains to the end. Returns the exit code: 0 where the training has finished, or was left as planned."""
+    def train(self, training: Training, messenger: Messenger) -> Outcome:
+        """Trains to the end. Returns how it ended."""
         world = World()
         wanted = self.settings.horovod.environment(world.is_elastic)
         os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
         try:
             training.run(world)
             scores = finish(training, world)
-        except RemovedFromJobError:
+        except (RemovedFromJobError, LostItsPlaceError) as error:
             training.prepared.checkpoints.finish()
-            return self._leave(training)
+            return self._leave(training, is_cut_off=isinstance(error, LostItsPlaceError))
         except TrainingStopped as error:
             world.leave()
-            self.facts.announce(State.INTERRUPTED, str(error))
-            messenger.send("stopped", reason=str(error))
-            return 0
-        except (TrainingFailedError, ForeignRankError, WorldLostError, LauncherLostError) as error:
-            return self._end_failed(training, messenger, str(error))
+            return self._stop(messenger, str(error))
         except Exception as error:
-            log.exception("the training failed")
-            return self._end_failed(training, messenger, f"{type(error).__name__}: {error}")
+            return self._end_failed(training, messenger, error)
         self.facts.announce(State.FINISHED)
         if world.rank == 0:
             shown = ("steps", "tokens", "bleu", "signature", "exact_match", "replicas_identical")
             log.info("finished: %s", ", ".join(f"{key} {scores[key]}" for key in shown))
         messenger.send("finished", rank=world.rank)
         world.leave()
-        return 0
+        return Outcome.FINISHED
 
-    def _end_failed(self, training: Training, messenger: Messenger, reason: str) -> int:
+    def _end_failed(self, training: Training, messenger: Messenger, error: Exception) -> Outcome:
+        """Tells why the training cannot go on here: "failed" where a new attempt would fail too, else "broken"."""
+        is_known = isinstance(error, (*_FINAL_ERRORS, WorldLostError, LauncherLostError))
+        if not is_known:
+            log.error("the training broke off", exc_info=error)
+        reason = str(error) if is_known else f"{type(error).__name__}: {error}"
         self._fail(reason)
         training.prepared.checkpoints.finish()
-        messenger.send("failed", reason=reason)
-        return EXIT_FAILED
+        messenger.send("failed" if isinstance(error, _FINAL_ERRORS) else "broken", reason=reason)
+        return Outcome.FAILED
 
-    def _leave(self, training: Training) -> int:
+    def _stop(self, messenger: Messenger, reason: str) -> Outcome:
+        if self.requests.is_cut_off:
+            return self._be_cut_off(reason)
+        self.facts.announce(State.INTERRUPTED, reason)
+        messenger.send("stopped", reason=reason)
+        return Outcome.STOPPED
+
+    def _leave(self, training: Training, is_cut_off: bool) -> Outcome:
         step = training.state.progress.step
+        log.info("left after step %d", step)
+        if is_cut_off or self.requests.is_cut_off:
+            return self._be_cut_off(self.requests.leave_reason or "the other ranks went on without this one")
         if self.requests.leave_reason is not None:
             self.facts.announce(State.INTERRUPTED, f"{self.requests.leave_reason}; left after step {step}")
-        else:
-            self.facts.announce(State.DRAINING, f"left the training as planned after step {step}")
-        log.info("left after step %d", step)
-        return 0
+            return Outcome.INTERRUPTED
+        self.facts.announce(State.DRAINING, f"left the training as planned after step {step}")
+        return Outcome.LEFT
+
+    def _be_cut_off(self, reason: str) -> Outcome:
+        log.warning("%s: the worker begins anew", reason)
+        self.facts.announce(State.STARTING, f"begins anew: {reason}")
+        return Outcome.CUT_OFF
 
     def _fail(self, reason: str) -> None:
         log.error("%s", reason)

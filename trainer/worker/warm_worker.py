@@ -11,51 +11,87 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+from trainer.elastic import host_updates
+from trainer.elastic.rendezvous import Rendezvous
 from trainer.messages.lines import Messenger, Silent, parse
 from trainer.node.fact import State
-from trainer.node.requests import Requests
-from trainer.settings.file import read
+from trainer.node.fact_writer import FactWriter
+from trainer.node.metadata import Metadata
+from trainer.settings.training import Settings
+from trainer.training.loop import Training
 from trainer.worker.launcher_connection import LauncherConnection
-from trainer.worker.rank import EXIT_FAILED, Rank, exit_at_once
+from trainer.worker.rank import EXIT_AGAIN, EXIT_FAILED, Outcome, Rank, exit_at_once
 from trainer.worker.reception import Greeting, Interrupted, Outdated, Reception
 
+log = logging.getLogger(__name__)
 
-def warm(config: Path, overrides: Sequence[str], path: Path, fact_path: Path | None) -> int:
-    """Prepares a training, waits at the socket `path`, becomes a rank, trains to the end, and exits.
+PROGRESS_S = 2.0
+LAUNCHER_SILENCE_S = 120.0
+"""How long a launcher may be silent, which tells its ranks every few seconds that it is alive."""
+CHECKPOINT_GRACE_S = 60.0
+"""How long the ranks of a launcher that is gone may take for a last step and its checkpoint."""
 
-    A worker that waits ends with an error when `config` changes: its supervisor then starts it with the new settings.
 
-    Returns:
-        The exit code, if there was no training. After a training, the process ends here.
-    """
-    written = config.read_bytes()
-    settings = read(config, overrides)
-    rank = Rank.of(settings, fact_path)
-    rank.requests.leave_on_signals()
-    messenger = _LateMessenger()
-    training = rank.prepare(messenger, is_elastic=True)
-    reason = rank.facts.reason
-    greeting = Greeting.refused(reason) if training is None else Greeting.ready(training.prepared.digest)
-    try:
-        connection, message = Reception(rank, path, lambda: config.read_bytes() == written, greeting).wait()
-    except Interrupted:
-        if training is None:
-            rank.facts.announce(State.FAILED, reason)
-        return 0
-    except Outdated:
+class WarmWorker:
+    """A worker from its warm-up to the end of its training."""
+
+    def __init__(
+        self, settings: Settings, facts: FactWriter, metadata: Metadata, is_current: Callable[[], bool]
+    ) -> None:
+        self._rank = Rank.begun(settings, facts, metadata)
+        self._is_current = is_current
+
+    def run(self, socket: Path, wanted: Path | None) -> int:
+        """Prepares a training, waits at `socket`, becomes a rank, trains to the end, and exits.
+
+        A worker that waits ends with an error when the settings have changed: its supervisor then starts it with the
+        new ones.
+
+        Args:
+            socket: Where to wait.
+            wanted: A file that is removed when this node has left the training for good.
+
+        Returns:
+            The exit code, if there was no training. After a training, the process ends here.
+        """
+        rank = self._rank
+        rank.requests.leave_on_signals()
+        messenger = _LateMessenger()
+        training = rank.prepare(messenger, is_elastic=True)
+        reason = rank.facts.reason
+        greeting = Greeting.refused(reason) if training is None else Greeting.ready(training.prepared.digest)
+        try:
+            connection, message = Reception(rank, socket, self._is_current, greeting).wait()
+        except Interrupted:
+            if training is None:
+                rank.facts.announce(State.FAILED, reason)
+            return 0
+        except Outdated:
+            return EXIT_FAILED
+        assert training is not None, "a worker that takes no part is made no rank"
+        messenger.target = connection.messenger
+        os.environ.update({str(name): str(value) for name, value in message["env"].items()})
+        if connection.output is not None:
+            _write_to(connection.output)
+        for task, given in ((_listen, (connection, rank)), (_tell_progress, (connection.messenger, rank, training))):
+            threading.Thread(target=task, args=given, name=task.__name__, daemon=True).start()
+        outcome = rank.train(training, messenger)
+        if outcome.is_for_good and wanted is not None:
+            wanted.unlink(missing_ok=True)
+        code = code_of(outcome)
+        connection.messenger.send("exit", code=code)
+        exit_at_once(code)
+
+
+def code_of(outcome: Outcome) -> int:
+    """Returns the exit code of a worker: 0 where its supervisor is not to start it again."""
+    if outcome is Outcome.FAILED:
         return EXIT_FAILED
-    assert training is not None, "a worker that takes no part is made no rank"
-    messenger.target = connection.messenger
-    os.environ.update({str(name): str(value) for name, value in message["env"].items()})
-    if connection.output is not None:
-        _write_to(connection.output)
-    threading.Thread(target=_listen, args=(connection, rank.requests), daemon=True).start()
-    code = rank.train(training, messenger)
-    connection.messenger.send("exit", code=code)
-    exit_at_once(code)
+    return EXIT_AGAIN if outcome in (Outcome.STOPPED, Outcome.CUT_OFF) else 0
 
 
 class _LateMessenger:
@@ -69,13 +105,31 @@ class _LateMessenger:
         self.target.send(event, **details)
 
 
-def _listen(connection: LauncherConnection, requests: Requests) -> None:
-    """Takes the launcher's requests. When it hangs up, the training is over and this rank leaves soon."""
+def _listen(connection: LauncherConnection, rank: Rank) -> None:
+    """Takes the launcher's requests, until it hangs up or is silent for too long.
+
+    Where the launcher is gone, all ranks stop with a checkpoint. Where it answers others, this rank alone leaves.
+    """
+    connection.socket.settimeout(LAUNCHER_SILENCE_S)
     while (lines := connection.read()) is not None:
         for message in map(parse, lines):
             if message is not None and "stop" in message:
-                requests.stop(str(message["stop"]))
-    requests.leave("the launcher has hung up")
+                rank.requests.stop(str(message["stop"]))
+            if message is not None and "hosts" in message:
+                host_updates.notice()
+    rank.requests.is_cut_off = True
+    if Rendezvous(os.environ).is_there():
+        rank.requests.leave("the connection to the launcher is lost")
+    else:
+        rank.requests.stop("the launcher is gone", CHECKPOINT_GRACE_S)
+
+
+def _tell_progress(messenger: Messenger, rank: Rank, training: Training) -> None:
+    """Tells the launcher again and again which step this rank is at, and how long a step takes."""
+    while True:
+        seconds = rank.facts.figures.iteration_time_s
+        messenger.send("progress", step=training.state.progress.step, step_time_s=seconds)
+        time.sleep(PROGRESS_S)
 
 
 def _write_to(descriptor: int) -> None:

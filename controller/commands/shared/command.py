@@ -27,6 +27,8 @@ class Command:
     add_options: AddOptions = no_options
     aliases: tuple[str, ...] = ()
     """Other names of the command."""
+    changes_things: bool = False
+    """Whether the command changes nodes, capacities or runs. One such command at a time works in an environment."""
 
 
 @dataclass(frozen=True)

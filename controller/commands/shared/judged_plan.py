@@ -38,7 +38,7 @@ def refuse_dangers(summary: PlanSummary) -> None:
     lines = [f"  {f.danger.value}: {f.address} {f.reason}" for f in summary.verdict.findings if f.danger in missing]
     raise GuardError(
         "The plan does what has to be acknowledged first, so it was not applied:\n" + "\n".join(lines),
-        f"If it is meant: `{summary.acknowledging}`, and apply that plan.",
+        f"If it is meant: `{summary.acknowledging}`, and apply that plan with the same options.",
     )
 
 

@@ -1,7 +1,8 @@
-"""The reviewed plans of an environment: where they are kept, and the state that a plan belongs to."""
+"""The reviewed plans of an environment: where they are kept, what a plan is made from, the state that it belongs to."""
 
 from __future__ import annotations
 
+from controller.act.capacity import CapacityFile
 from controller.commands.context import Context
 from controller.commands.exports import export_terraform_rc
 from controller.edges.terraform import Terraform
@@ -10,7 +11,7 @@ from controller.review.plans.reviewed_plan import PlanStore, StateId, file_sha25
 
 def plan_store(context: Context) -> PlanStore:
     """Returns the store of this environment's reviewed plans."""
-    return PlanStore(context.environment.state_directory / "plans")
+    return PlanStore(context.environment.state_directory / "plans", context.environment.state_directory / "seal.key")
 
 
 def ready_terraform(context: Context) -> Terraform:
@@ -19,6 +20,14 @@ def ready_terraform(context: Context) -> Terraform:
     terraform.init()
     export_terraform_rc(context.environment)
     return terraform
+
+
+def provide_capacity_file(context: Context) -> None:
+    """Writes the initial fleet into the capacity file if nothing was ever applied."""
+    capacity = CapacityFile(context.environment.capacity_file)
+    if not capacity.exists():
+        capacity.read()
+        capacity.write(context.environment.initial_fleet)
 
 
 def state_id(terraform: Terraform) -> StateId:

@@ -186,7 +186,7 @@ class Exploration:
                 return None
             most_expensive = max(leaving, key=lambda f: (model.usd_per_hour[f] / model.tokens_per_s[f], f))
             grown = grown.with_count(most_expensive, grown.count(most_expensive) - 1)
-        keeps_surge = exchange(forecaster.situation.current, grown).keeps(forecaster.situation.limits.max_surge)
+        keeps_surge = forecaster.situation.surge.allows(exchange(forecaster.situation.current, grown))
         return grown if self._has_room(grown) and keeps_surge else None
 
     def _has_room(self, fleet: Fleet) -> bool:

@@ -34,7 +34,7 @@ class Forecaster:
     time_left_s: float | None = None
     """Until the deadline; None without one."""
     money_left_usd: float | None = None
-    """Of the budget; None without one."""
+    """Of the budget, without what giving everything back costs; None without a budget."""
 
     @classmethod
     def of(cls, situation: Situation, model: FleetModel, bounds: Bounds) -> Forecaster:
@@ -46,7 +46,7 @@ class Forecaster:
             bounds,
             situation.remaining_steps or 0,
             None if deadline_at is None else deadline_at - situation.now,
-            None if budget_usd is None else budget_usd - situation.history.spent_usd,
+            None if budget_usd is None else budget_usd - situation.history.spent_usd - situation.ending_usd,
         )
 
     @property
@@ -105,7 +105,7 @@ class Forecaster:
         """Returns the forecast for `target`. The present fleet works until the new nodes have joined."""
         current, settings = self.situation.current, self.situation.settings
         change = exchange(current, target)
-        moves = moves_needed(change, self.situation.limits.max_surge, self.bounds)
+        moves = moves_needed(change, self.situation.surge, self.bounds)
         overlap_s = moves * settings.switching.grow_s * bool(change.added) + (moves - 1) * settings.cooldown_s
         pauses = moves * (bool(change.added) + bool(change.removed))
         usd_per_hour = self.model.fleet_usd_per_hour(target)

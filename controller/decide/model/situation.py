@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from controller.decide.given import DecisionInput
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.caps import UNBOUNDED, failed_caps, node_cap, unavailable_reasons
+from controller.decide.limits.surge import Surge
 from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
 from controller.decide.model.fleet_model import FleetModel
@@ -19,6 +20,7 @@ from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
 from controller.decide.settings import DecideSettings
 from controller.domain import (
+    SECONDS_PER_HOUR,
     Fleet,
     History,
     Limits,
@@ -106,6 +108,18 @@ class Situation:
         if most is None:
             most = max(UNBOUNDED, self.limits.min_nodes, 2 * self.current.size)
         return Bounds(caps, self.limits.min_nodes, most, self.limits.max_usd_per_hour)
+
+    @cached_property
+    def surge(self) -> Surge:
+        """What may run while a move is under way."""
+        limits = self.limits
+        return Surge(limits.max_surge, limits.max_usd_per_hour, self.usd_per_hour, self.settings.head_usd_per_hour)
+
+    @property
+    def ending_usd(self) -> float:
+        """The dollars that all that runs costs while it is given back."""
+        rate = self.settings.head_usd_per_hour + self.surge.usd_per_hour_of(self.current)
+        return rate * self.settings.ending_s / SECONDS_PER_HOUR
 
     @property
     def remaining_steps(self) -> int | None:

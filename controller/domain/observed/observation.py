@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from controller.domain.fleet import Fleet
 from controller.domain.observed.fact import Fact
@@ -32,3 +33,5 @@ class Observation:
     """What the head shows; None where it did not answer."""
     nodes: tuple[NodeSeen, ...] = ()
     """What each running worker shows that answered, whether it takes part or not."""
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """By instance id what was said of the nodes, the head included, that did not answer."""

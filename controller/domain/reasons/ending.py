@@ -18,6 +18,28 @@ class LauncherFailed(Reason):
 
 
 @dataclass(frozen=True)
+class BudgetReached(Reason):
+    """The budget was used up, so that the training was stopped."""
+
+    code: ClassVar[str] = "budget-reached"
+    budget_usd: float
+    spent_usd: float
+    """When the training was told to stop."""
+    reserve_usd: float
+    """What giving everything back was expected to cost."""
+
+
+@dataclass(frozen=True)
+class GivenUp(Reason):
+    """The training made no progress, and no remedy helped."""
+
+    code: ClassVar[str] = "given-up"
+    ailment: Reason
+    remedies: tuple[str, ...] = ()
+    """What was tried, in the words of `RemedyKind`, oldest first."""
+
+
+@dataclass(frozen=True)
 class EnvironmentDestroyed(Reason):
     """A person destroyed the environment while the training went on."""
 

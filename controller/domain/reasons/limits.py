@@ -115,6 +115,34 @@ class SurgeForbidsMove(Reason):
     """Why the move would be right."""
 
 
+# What may run during a move
+
+
+@dataclass(frozen=True)
+class FirstWithinHourlyLimit(Reason):
+    """The move goes a part of the way, because both fleets together would cost more an hour than the limit."""
+
+    code: ClassVar[str] = "first-within-hourly-limit"
+    target: Fleet
+    max_usd_per_hour: float
+    usd_per_hour: float
+    """Of both fleets and the head, during the whole move."""
+    whole: Reason
+    """Why the whole move is right."""
+
+
+@dataclass(frozen=True)
+class HourlyLimitForbidsMove(Reason):
+    """Both fleets together would cost more an hour than the limit, and no node may be ended first."""
+
+    code: ClassVar[str] = "hourly-limit-forbids-move"
+    max_usd_per_hour: float
+    usd_per_hour: float
+    """Of both fleets and the head, during the move."""
+    whole: Reason
+    """Why the move would be right."""
+
+
 # Why the present fleet cannot stay
 
 

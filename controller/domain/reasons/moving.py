@@ -170,6 +170,29 @@ class TerraformFailed(Reason):
 
 
 @dataclass(frozen=True)
+class TerraformTookTooLong(Reason):
+    """A Terraform command was stopped because its time was over."""
+
+    code: ClassVar[str] = "terraform-took-too-long"
+    command: str
+    limit_s: float
+
+
+@dataclass(frozen=True)
+class StateLocked(Reason):
+    """Somebody else's Terraform has locked the state."""
+
+    code: ClassVar[str] = "state-locked"
+    who: str
+    """In Terraform's words: user@host."""
+    operation: str
+    """In Terraform's words: `OperationTypeApply`, ..."""
+    since: float
+    """Seconds since the epoch."""
+    lock_id: str
+
+
+@dataclass(frozen=True)
 class AwsFailed(Reason):
     """The AWS API could not be reached or refused a call."""
 

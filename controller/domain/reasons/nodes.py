@@ -107,3 +107,17 @@ class FactFromTheFuture(Reason):
 
     code: ClassVar[str] = "fact-from-the-future"
     ahead_s: float
+
+
+# The node's clock
+
+
+@dataclass(frozen=True)
+class ClockOff(Reason):
+    """The clock of a node is wrong. The times in its facts are corrected by what was measured."""
+
+    code: ClassVar[str] = "clock-off"
+    node: str
+    """The instance id, or `the head`."""
+    ahead_s: float
+    """How far the node's clock is ahead of the controller's; below 0 where it is behind."""

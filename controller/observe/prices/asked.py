@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from controller.domain import Market, Price, on_demand_name
-from controller.domain.errors import AwsError
+from controller.domain.errors import AwsError, DiskError
 from controller.edges.files import write_whole
 from controller.observe.prices.answers import SPOT_SOURCE, parse_on_demand, parse_spot
 
@@ -57,7 +58,7 @@ class PriceCache:
             return {}
 
     def write(self, prices: Mapping[Key, Price]) -> None:
-        """Replaces the prices in the file. Raises OSError."""
+        """Replaces the prices in the file. Raises DiskError."""
         ordered = [asdict(prices[key]) for key in sorted(prices)]
         write_whole(self.path, json.dumps(ordered, indent=1) + "\n")
 
@@ -87,7 +88,8 @@ class AskedPrices:
         fetched = {**self._on_demand(due), **self._spot(due, wanted.groups)}
         if fetched:
             known |= fetched
-            self.cache.write(known)
+            with suppress(DiskError):  # without the cache AWS is asked again
+                self.cache.write(known)
         return select(known, wanted)
 
     def _is_due(self, key: Key, price: Price | None) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from controller.domain import (
     Decision,
@@ -23,40 +25,53 @@ from controller.domain import (
 from controller.domain.reasons import Reason
 from controller.record.journal.reasons import plain_reason, reason_from_plain, reason_from_text
 
+PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types whose values are plain already."""
+
 
 def to_json(value: Any) -> str:
     """Returns a domain value, or a tuple of them, as JSON."""
     return json.dumps(plain(value), separators=(",", ":"), allow_nan=False)
 
 
+def packed(value: Any) -> bytes:
+    """Returns a domain value, or a tuple of them, as JSON that zlib has packed."""
+    return zlib.compress(to_json(value).encode())
+
+
+def unpacked(column: str | bytes) -> Any:
+    """Returns what `packed` has written, as plain data. Older journals have the JSON itself."""
+    return json.loads(column if isinstance(column, str) else zlib.decompress(column))
+
+
 def plain(value: Any) -> Any:
     """Returns a domain value as dictionaries, lists, strings and numbers."""
-    if isinstance(value, Fleet):
-        return dict(value)
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Reason):
         return plain_reason(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping):  # a fleet is one
         return {str(key): plain(part) for key, part in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: plain(getattr(value, name)) for name in _field_names(cast(Hashable, type(value)))}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     return value
 
 
-def facts_from_json(text: str) -> tuple[Fact, ...]:
-    """Returns facts that `to_json` has written."""
-    return tuple(_fact(raw) for raw in json.loads(text))
+def read_facts(column: str | bytes) -> tuple[Fact, ...]:
+    """Returns facts that `packed` has written."""
+    return tuple(_fact(raw) for raw in unpacked(column))
 
 
-def unknown_from_json(text: str) -> tuple[UnknownNode, ...]:
-    """Returns unknown nodes that `to_json` has written."""
-    return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in json.loads(text))
+def read_unknown(column: str | bytes) -> tuple[UnknownNode, ...]:
+    """Returns unknown nodes that `packed` has written."""
+    return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in unpacked(column))
 
 
-def decision_from_json(text: str) -> Decision:
-    """Returns a decision that `to_json` has written, by this Centavo or an earlier one."""
-    raw = json.loads(text)
+def read_decision(column: str | bytes) -> Decision:
+    """Returns a decision that `packed` has written, by this Centavo or an earlier one."""
+    raw = unpacked(column)
     raw["verdict"], raw["reason"] = Verdict(raw["verdict"]), reason_from_plain(raw["reason"])
     raw["current"], raw["target"] = Fleet(raw["current"]), Fleet(raw["target"])
     raw["flavors"] = tuple(map(flavor_from_plain, raw["flavors"]))
@@ -94,6 +109,11 @@ def move_from_row(row: Mapping[str, Any]) -> Move:
     values["phase"] = MovePhase(values["phase"])
     values["is_probe"] = bool(values["is_probe"])
     return Move(**values)
+
+
+@cache
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
 
 
 def _fact(raw: dict[str, Any]) -> Fact:

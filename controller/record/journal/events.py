@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.record.journal.schema import Table
+from controller.record.journal.table import Table
 
 
 class EventTable(Table):
@@ -12,9 +12,8 @@ class EventTable(Table):
 
     def add_event(self, at: float, kind: str, message: str, move_id: int | None = None) -> None:
         """Keeps an event. `kind` is the phase of the move `move_id`, or `note`, or `proposal`."""
-        self._database.execute(
-            "INSERT INTO events (at, move_id, kind, message) VALUES (?, ?, ?, ?)", (at, move_id, kind, message)
-        )
+        row = (at, move_id, kind, message)
+        self._may_write("events", ("INSERT INTO events (at, move_id, kind, message) VALUES (?, ?, ?, ?)", row))
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
         """Returns the events after a number, oldest first: id (their number), at, move_id, kind, message."""

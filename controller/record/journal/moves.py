@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.domain import Move
 from controller.record.journal import codec
-from controller.record.journal.schema import Table
+from controller.record.journal.table import Table
 
 
 class MoveTable(Table):
@@ -17,9 +17,8 @@ class MoveTable(Table):
     def save_move(self, move: Move) -> None:
         """Writes a move's row, the first time or again."""
         row = codec.move_to_row(move)
-        self._database.execute(
-            f"INSERT OR REPLACE INTO moves ({', '.join(row)}) VALUES ({', '.join(':' + name for name in row)})", row
-        )
+        names = ", ".join(row), ", ".join(f":{name}" for name in row)
+        self._must_write((f"INSERT OR REPLACE INTO moves ({names[0]}) VALUES ({names[1]})", row))
 
     def moves(self) -> tuple[Move, ...]:
         """Returns all moves, oldest first."""

@@ -7,45 +7,70 @@ import math
 import sqlite3
 from collections.abc import Iterator
 
+from controller.decide.model.situation import KEPT_OBSERVATIONS
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
 from controller.record.journal import codec, summary
-from controller.record.journal.schema import Table
+from controller.record.journal.table import Table
+
+MOST_BYTES = 64 << 20
+"""Whole observations take no more, whatever the fleets that were seen. It is a thousand of a thousand nodes."""
+FORGOTTEN_AT_ONCE = 5
+"""So many whole observations are removed with each one that is added: a pass takes the same time in a long run."""
 
 _RECENT = """
 SELECT id FROM (
-    SELECT id, at, row_number() OVER (PARTITION BY fleet ORDER BY at DESC, id DESC) AS place FROM summaries)
+    SELECT id, at, row_number() OVER (PARTITION BY fleet ORDER BY at DESC, id DESC) AS place FROM observations)
 WHERE place <= ? ORDER BY at, id
+"""
+_FORGET_OF_FLEET = """
+DELETE FROM observations WHERE id IN (
+    SELECT id FROM (
+        SELECT id, at FROM observations WHERE fleet = :fleet ORDER BY at DESC, id DESC LIMIT -1 OFFSET :kept)
+    WHERE at < (SELECT coalesce(min(at), 9e99) FROM moves WHERE phase NOT IN ('done', 'rolled_back', 'refused'))
+    ORDER BY at, id LIMIT :most)
+"""
+"""Deciding needs the last observations of each fleet, and a move needs those since it began."""
+_FORGET_OLDEST = """
+DELETE FROM observations WHERE id IN (SELECT id FROM observations ORDER BY at, id LIMIT :most)
+AND (SELECT sum(length(facts) + length(unknown)) FROM observations) > :most_bytes
 """
 
 
 class ObservationTable(Table):
-    """The tables `observations` and `summaries`, which have a row each for every observation."""
+    """The tables `summaries`, of every observation, and `observations`, of those that are needed whole."""
 
     _read: dict[int, Observation]
     """The observations that `recent` has read, by number."""
 
     def add_observation(self, observation: Observation, usd_per_hour: float) -> None:
-        """Keeps an observation, and what the cluster costs an hour at that time, head included."""
+        """Keeps an observation, and what the cluster costs an hour at that time, head included.
+
+        Whole observations that nothing needs any more are removed; their summaries stay.
+        """
         fleet, brief = codec.to_json(observation.fleet), summary.to_plain(summary.summarise(observation, usd_per_hour))
-        facts, unknown = codec.to_json(observation.facts), codec.to_json(observation.unknown)
-        self._database.execute("BEGIN IMMEDIATE")
-        with self._database:
-            row = self._database.execute(
-                "INSERT INTO observations (at, fleet, facts, unknown, usd_per_hour) VALUES (?, ?, ?, ?, ?)",
+        facts, unknown = codec.packed(observation.facts), codec.packed(observation.unknown)
+        columns = "id, at, fleet, facts, unknown, usd_per_hour"
+        self._may_write(
+            "observations",
+            (
+                "INSERT INTO summaries (at, usd_per_hour, fleet, summary) VALUES (?, ?, ?, ?)",
+                (observation.at, usd_per_hour, fleet, codec.packed(brief)),
+            ),
+            (  # summaries are never removed, so that their numbers are not used again
+                f"INSERT INTO observations ({columns}) VALUES (last_insert_rowid(), ?, ?, ?, ?, ?)",
                 (observation.at, fleet, facts, unknown, usd_per_hour),
-            )
-            self._database.execute(
-                "INSERT INTO summaries VALUES (?, ?, ?, ?, ?)",
-                (row.lastrowid, observation.at, usd_per_hour, fleet, codec.to_json(brief)),
-            )
+            ),
+            (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OBSERVATIONS, "most": FORGOTTEN_AT_ONCE}),
+            (_FORGET_OLDEST, {"most_bytes": MOST_BYTES, "most": FORGOTTEN_AT_ONCE}),
+        )
 
     def observations(self, since: float = 0.0) -> tuple[Observation, ...]:
-        """Returns the observations since a time, oldest first."""
+        """Returns the observations since a time, oldest first: those that are still kept whole."""
         rows = self._database.execute("SELECT * FROM observations WHERE at >= ? ORDER BY at, id", (since,))
         return tuple(_observation(row) for row in rows)
 
     def recent(self, per_fleet: int) -> tuple[Observation, ...]:
-        """Returns the last observations of each fleet that was seen, oldest first.
+        """Returns the last observations of each fleet that was seen, oldest first: at most `KEPT_OBSERVATIONS` each.
 
         Only what was added since the last call is read: an observation of a thousand nodes takes a hundredth of a
         second to read.
@@ -57,7 +82,7 @@ class ObservationTable(Table):
     def summaries(self, after: int = 0) -> Iterator[tuple[int, summary.Summary]]:
         """Yields the number of each observation after a number, and the observation in a few numbers; oldest first."""
         for row in self._database.execute("SELECT * FROM summaries WHERE id > ? ORDER BY id", (after,)):
-            fleet, plain = Fleet(json.loads(row["fleet"])), json.loads(row["summary"])
+            fleet, plain = Fleet(json.loads(row["fleet"])), codec.unpacked(row["summary"])
             yield row["id"], summary.from_plain(row["at"], fleet, row["usd_per_hour"], plain)
 
     def spent_usd(self, until: float | None = None) -> float:
@@ -86,6 +111,6 @@ def _observation(row: sqlite3.Row) -> Observation:
     return Observation(
         row["at"],
         Fleet(json.loads(row["fleet"])),
-        codec.facts_from_json(row["facts"]),
-        codec.unknown_from_json(row["unknown"]),
+        codec.read_facts(row["facts"]),
+        codec.read_unknown(row["unknown"]),
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from controller.config.constraints import NO_CONSTRAINTS, Constraints
 from controller.domain import Fleet
 from controller.record.journal import codec
-from controller.record.journal.schema import Table
+from controller.record.journal.table import Table
 
 
 class RunValues(Table):
@@ -19,7 +20,11 @@ class RunValues(Table):
         return {row["key"]: row["value"] for row in self._database.execute("SELECT key, value FROM run")}
 
     def _set(self, key: str, value: str) -> None:
-        self._database.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", (key, value))
+        self._set_all({key: value})
+
+    def _set_all(self, values: Mapping[str, str]) -> None:
+        """Keeps several values at once, or none of them."""
+        self._must_write(*(("INSERT OR REPLACE INTO run VALUES (?, ?)", pair) for pair in values.items()))
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,8 @@ class RunTable(RunValues):
             asked: What a person asks of this run now. What was asked before and is not asked anew stays.
             configured: What centavo.yml says. It holds where nothing was asked.
         """
-        self._set("asked", codec.to_json(asked.over(_constraints(self._values(), "asked"))))
-        self._set("configured", codec.to_json(configured))
+        kept = asked.over(_constraints(self._values(), "asked"))
+        self._set_all({"asked": codec.to_json(kept), "configured": codec.to_json(configured)})
 
     def set_policy(self, policy: str) -> None:
         """Keeps the policy that decides from now on."""
@@ -101,6 +106,19 @@ class RunTable(RunValues):
     def set_recalled(self, circumstances: str, tokens_per_s: Mapping[str, float]) -> None:
         """Keeps what is known from earlier runs in the same circumstances."""
         self._set("recalled", codec.to_json([circumstances, tokens_per_s]))
+
+    def plain_goal(self) -> Any | None:
+        """Returns what is wanted of the fleet, as plain data; None before anything was."""
+        text = self._values().get("goal")
+        return None if text is None else json.loads(text)
+
+    def set_plain_goal(self, goal: Any) -> None:
+        """Keeps what is wanted of the fleet, before anything is done towards it.
+
+        Args:
+            goal: A domain value or plain data; `plain_goal` returns it as plain data.
+        """
+        self._set("goal", codec.to_json(goal))
 
 
 def _constraints(values: Mapping[str, str], key: str) -> Constraints:

@@ -36,14 +36,13 @@ CREATE TABLE events (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, move_id INTEGER, kind TEXT NOT NULL, message TEXT NOT NULL);
 CREATE TABLE unavailable (flavor TEXT PRIMARY KEY, until REAL NOT NULL, reason TEXT NOT NULL);
 CREATE INDEX observations_at ON observations (at);
+CREATE INDEX summaries_cost ON summaries (at, id, usd_per_hour);
 """
-"""`decisions.reason` is the reason's code. `moves.reason` and `moves.outcome_reason` are reasons as JSON."""
+"""`observations` has the observations that are needed whole, `summaries` has them all, by the same numbers.
 
-
-class Table:
-    """A part of the journal, with the database that it is kept in."""
-
-    _database: sqlite3.Connection
+`facts`, `unknown`, `summary` and `decision` are JSON packed by zlib; older journals have the JSON itself.
+`decisions.reason` is the reason's code. `moves.reason` and `moves.outcome_reason` are reasons as JSON.
+"""
 
 
 def open_database(directory: Path) -> sqlite3.Connection:

@@ -35,14 +35,13 @@ class StageTable(RunValues):
         self._set("stage", stage.value)
 
     def status(self) -> str:
-        """Returns running, finished, failed, or interrupted (its fleet was taken away)."""
+        """Returns running, finished, failed, budget_reached, or interrupted (its fleet was taken away)."""
         return self._values().get("status", "running")
 
     def end(self, status: str, reason: Reason | None, at: float) -> None:
         """Keeps how and when the training ended. The run itself ends with `set_stage(Stage.ENDED)`."""
-        self._set("status", status)
-        self._set("status_reason", "" if reason is None else to_json(reason))
-        self._set("ended_at", repr(at))
+        text = "" if reason is None else to_json(reason)
+        self._set_all({"status": status, "status_reason": text, "ended_at": repr(at)})
 
     def status_reason(self) -> Reason | None:
         """Returns why the training ended without success; None where it goes on or has finished."""

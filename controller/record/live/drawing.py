@@ -19,6 +19,7 @@ from controller.record.live.fleet_section import fleet_section
 from controller.record.live.run_view import RunView
 from controller.record.live.training_section import training_section
 from controller.words.numbers import duration
+from controller.words.statuses import status_in_words
 
 MOST_COLUMNS = 120
 """A wider view would only part the numbers from their names."""
@@ -60,9 +61,9 @@ def _head(view: RunView, now: float) -> RenderableType:
     text = Text.assemble(
         ("Centavo ", "bold"), f"run {view.run} · {view.environment} · {view.policy}", overflow="ellipsis", no_wrap=True
     )
-    state = f"{view.status}, {duration((view.ended_at or now) - view.started_at)}"
+    state = f"{status_in_words(view.status)}, {duration((view.ended_at or now) - view.started_at)}"
     grid = Table.grid(expand=True)
     grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True)
-    grid.add_row(text, Text(state, style="bold red" if view.status in ("failed", "interrupted") else "bold"))
+    grid.add_row(text, Text(state, style="bold" if view.status in ("running", "finished") else "bold red"))
     return Group(grid, Text(view.status_reason, style="red")) if view.status_reason else grid

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, TextIO
 
 from controller.domain import Decision, Move, Observation, Progress
+from controller.domain.errors import CentavoError
 from controller.record.journal.reasons import described_reason
 from controller.record.live.decision_news import DecisionNews
 from controller.record.live.observation_line import ObservationNews, describe
@@ -16,6 +17,13 @@ from controller.words.times import clock
 from controller.words.verdicts import decision_in_words
 
 FILE_NAME = "centavo.log"
+
+
+def error_line(at: float, error: CentavoError) -> str:
+    """Returns the JSON line of an error that ends the main job, whether it had begun a run or not."""
+    fields = {**described_reason(error.reason), "next_step": error.next_step, "exit_code": error.exit_code}
+    head = {"at": _moment(at), "run": None, "move": None, "event": "error", "message": error.what}
+    return json.dumps(head | fields)
 
 
 class LogFormat(str, Enum):
@@ -88,12 +96,15 @@ class LogReporter:
         print(line(at, event, message, fields or {}), file=self._stream or sys.stdout, flush=True)
 
     def _json(self, at: float, event: str, message: str, fields: dict[str, Any]) -> str:
-        moment = datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return json.dumps(
-            {"at": moment, "run": self._run, "move": self._move, "event": event, "message": message, **fields}
+            {"at": _moment(at), "run": self._run, "move": self._move, "event": event, "message": message, **fields}
         )
 
     def _text(self, at: float, event: str, message: str, fields: dict[str, Any]) -> str:
         move = f" move {self._move}" if self._move is not None else ""
         phase = f" {fields['phase'].replace('_', ' ')}" if event == "move" else ""
         return f"{clock(at)} run {self._run}{move}{phase}: " + message.replace("\n", " ")
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -9,6 +9,7 @@ from controller.record.journal.summary import Summary
 from controller.record.live.run_view import RunView
 from controller.words.numbers import cell, duration, usd
 from controller.words.reasons import reason_in_words
+from controller.words.statuses import status_in_words
 from controller.words.times import clock
 
 EARLIER_DECISIONS = 50
@@ -57,7 +58,7 @@ def line_of(view: RunView) -> str:
     seen = view.trained or view.now
     if seen is None:
         return ""
-    parts = [clock(seen.at), f"run {view.run}", view.status, str(seen.fleet)]
+    parts = [clock(seen.at), f"run {view.run}", status_in_words(view.status), str(seen.fleet)]
     if seen.step is not None:
         parts += [
             f"step {seen.step}" + (f" of {seen.total_steps}" if seen.total_steps else ""),

@@ -12,6 +12,7 @@ from controller.domain import Fleet
 from controller.domain.times import parse_time
 from controller.words.constraints import lateness, rest_of_budget
 from controller.words.numbers import UNKNOWN, cell, number, percentage, usd
+from controller.words.statuses import status_in_words
 
 
 def print_summary(report: Mapping[str, Any], console: Console | None = None) -> None:
@@ -63,7 +64,7 @@ def _moves(report: Mapping[str, Any]) -> Table:
 
 def _result(report: Mapping[str, Any]) -> Table:
     fleet = report["fleet"]
-    table = Table(title=f"Result: {report['status']}", title_justify="left", show_header=False)
+    table = Table(title=f"Result: {status_in_words(report['status'])}", title_justify="left", show_header=False)
     table.add_row("fleet", f"{Fleet(fleet['initial'])}  ->  {Fleet(fleet['final'])}")
     table.add_row("training", _training(report["training"]))
     table.add_row("test set", _scores(report["training"]))

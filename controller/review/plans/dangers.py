@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -23,3 +24,8 @@ class Finding:
     danger: Danger
     address: str
     reason: str
+
+
+def as_options(dangers: Iterable[Danger]) -> str:
+    """Returns the options that acknowledge these dangers, each with a space before it."""
+    return "".join(f" --acknowledge {danger.value}" for danger in dangers)

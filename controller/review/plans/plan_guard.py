@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from controller.edges.terraform_plan import Plan, PlanChange
-from controller.review.plans.dangers import Danger, Finding
+from controller.review.plans.dangers import Danger, Finding, as_options
 from controller.review.plans.rules.identity import identity
 from controller.review.plans.rules.network import network
 from controller.review.plans.rules.storage import storage
@@ -45,7 +45,7 @@ class GuardVerdict:
     @property
     def options(self) -> str:
         """The options that would acknowledge what is missing."""
-        return " ".join(f"--acknowledge {danger.value}" for danger in self.missing)
+        return as_options(self.missing).strip()
 
 
 @dataclass(frozen=True)

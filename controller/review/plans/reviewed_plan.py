@@ -1,11 +1,18 @@
-"""A plan that people have reviewed: its file is kept under a seal, and applied exactly as it is or not at all."""
+"""A plan that was reviewed on this machine: its file is kept under a seal, and applied exactly as it is or not at all.
+
+The seal is signed with a key that never leaves the machine. A plan that was made elsewhere, by a pull request for
+instance, is refused: such a plan is made again here (`centavo apply --reviewed`). The seal says nothing of what was
+acknowledged: whoever applies the plan says that.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import os
+import secrets
 import shutil
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +28,12 @@ SHORT = 16
 """So many digits of a digest name a plan."""
 KEPT = 20
 """So many reviewed plans are kept; older ones are removed."""
+KEY_BYTES = 32
 MAX_AGE_S = 24 * SECONDS_PER_HOUR
 
 
 class SealError(CentavoError):
-    """A reviewed plan can't be applied: it is not there, was altered, is too old, or the state has changed since."""
+    """A reviewed plan can't be applied: it is missing, altered, too old, from elsewhere, or the state has changed."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class StateId:
 
 @dataclass(frozen=True)
 class Seal:
-    """What was reviewed. `digest` covers every field but `applied_at`."""
+    """What was reviewed. `digest` covers every field but `applied_at` and the signature."""
 
     environment: str
     plan_sha256: str
@@ -47,15 +55,16 @@ class Seal:
     state: StateId
     capacity_sha256: str | None
     created_at: float
-    acknowledged: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    """What the guard still wants to be acknowledged. While there is anything, the plan is never applied."""
     applied_at: float | None = None
+    signature: str = ""
+    """HMAC-SHA256 of `digest` under this machine's key, in hexadecimal."""
 
     @property
     def digest(self) -> str:
         """SHA-256 of everything that was reviewed, in hexadecimal."""
-        content = json.dumps(asdict(replace(self, applied_at=None)), sort_keys=True, separators=(",", ":"))
+        content = json.dumps(
+            asdict(replace(self, applied_at=None, signature="")), sort_keys=True, separators=(",", ":")
+        )
         return hashlib.sha256(content.encode()).hexdigest()
 
     @property
@@ -85,11 +94,12 @@ class ReviewedPlan:
 class PlanStore:
     """The reviewed plans of one environment, under `.centavo/ENV/plans/`.
 
-    Plans may have secrets in them, so only their owner may read them.
+    Plans may have secrets in them, so only their owner may read them. The key that signs their seals is kept outside
+    that folder, so that a copied folder brings no key with it.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, key_file: Path) -> None:
+        self._directory, self._key_file = directory, key_file
 
     def keep(self, plan_file: Path, seal: Seal, review: str) -> ReviewedPlan:
         """Moves a plan file into the store, with its seal and its review.
@@ -105,7 +115,7 @@ class PlanStore:
             private.chmod(0o700)
         shutil.move(str(plan_file), folder / PLAN_FILE)
         (folder / REVIEW_FILE).write_text(review, encoding="utf-8")
-        reviewed = ReviewedPlan(seal, folder)
+        reviewed = ReviewedPlan(replace(seal, signature=self._signature(seal)), folder)
         self._write(reviewed)
         self._prune()
         return reviewed
@@ -122,9 +132,18 @@ class PlanStore:
             reference: Its digest or fingerprint, or the first 6 digits or more of one; its file or folder; or `latest`.
 
         Raises:
-            SealError: There is no such plan. The error names those that there are.
+            SealError: There is no such plan (the error names those that there are), or it was not sealed here.
         """
         known = self.all()
+        reviewed = self._matching(reference, known)
+        if not hmac.compare_digest(reviewed.seal.signature.encode(), self._signature(reviewed.seal).encode()):
+            raise SealError(
+                f"Plan {reviewed.seal.name} was not sealed on this machine, or its seal was altered.",
+                "Review it here with `centavo review`, or plan again with `centavo apply --reviewed OUTLINE`.",
+            )
+        return reviewed
+
+    def _matching(self, reference: str, known: tuple[ReviewedPlan, ...]) -> ReviewedPlan:
         if reference == "latest" and known:
             return known[0]
         path = Path(reference).expanduser()
@@ -146,6 +165,25 @@ class PlanStore:
 
     def _write(self, reviewed: ReviewedPlan) -> None:
         write_whole(reviewed.directory / SEAL_FILE, json.dumps(asdict(reviewed.seal), indent=2) + "\n")
+
+    def _signature(self, seal: Seal) -> str:
+        return hmac.new(self._key(), seal.digest.encode(), hashlib.sha256).hexdigest()
+
+    def _key(self) -> bytes:
+        """Returns this machine's key. The first call makes it."""
+        try:
+            self._key_file.parent.mkdir(parents=True, exist_ok=True)
+            with open(os.open(self._key_file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(KEY_BYTES))
+        except FileExistsError:
+            pass
+        key = self._key_file.read_bytes()
+        if len(key) != KEY_BYTES:
+            raise SealError(
+                f"The key {self._key_file} has {len(key)} bytes in place of {KEY_BYTES}.",
+                "Remove the file, and review again with `centavo review`.",
+            )
+        return key
 
     def _prune(self) -> None:
         for reviewed in self.all()[KEPT:]:
@@ -215,6 +253,4 @@ def _read(folder: Path) -> ReviewedPlan | None:
 
 
 def _parse(raw: dict[str, Any]) -> Seal:
-    texts: Iterable[str] = ("acknowledged", "missing")
-    lists = {name: tuple(raw[name]) for name in texts}
-    return Seal(**{**raw, **lists, "state": StateId(**raw["state"])})
+    return Seal(**{**raw, "state": StateId(**raw["state"])})

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controller.edges.terraform_plan import AttributeChange, PlanChange
-from controller.review.plans.dangers import Finding
+from controller.review.plans.dangers import Finding, as_options
+from controller.review.plans.plan_outline import outline_of
 from controller.review.plans.plan_summary import FlavorRow, PlanSummary, sides
 from controller.review.shown.attribute_values import attribute_value
 from controller.review.shown.markdown_text import GITHUB_LIMIT, MARGIN, Cut, characters, cut
@@ -61,7 +62,12 @@ class _View:
     @property
     def fingerprint(self) -> str:
         """The first digits of the plan's fingerprint."""
-        return self.summary.plan.fingerprint[:16]
+        return outline_of(self.summary.plan).fingerprint[:16]
+
+    @property
+    def acknowledging(self) -> str:
+        """The options that acknowledge everything dangerous in the plan, each with a space before it."""
+        return as_options(self.summary.verdict.found)
 
     @property
     def metrics(self) -> list[tuple[str, str, str, str]]:

@@ -75,6 +75,22 @@ def _(reason: reasons.SurgeForbidsMove) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.FirstWithinHourlyLimit) -> str:
+    return (
+        f"to {reason.target} first, as both fleets together cost {usd(reason.usd_per_hour)} an hour and"
+        f" max_usd_per_hour is {usd(reason.max_usd_per_hour)}: {reason_in_words(reason.whole)}"
+    )
+
+
+@reason_in_words.register
+def _(reason: reasons.HourlyLimitForbidsMove) -> str:
+    return (
+        f"both fleets together cost {usd(reason.usd_per_hour)} an hour, max_usd_per_hour is"
+        f" {usd(reason.max_usd_per_hour)}, and min_nodes lets no node end first: {reason_in_words(reason.whole)}"
+    )
+
+
+@reason_in_words.register
 def _(reason: reasons.BreaksLimit) -> str:
     return f"{reason.fleet} may not stay: {reason_in_words(reason.limit)}{and_shortfall(reason)}"
 

@@ -86,6 +86,16 @@ def _(reason: reasons.TerraformFailed) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.TerraformTookTooLong) -> str:
+    return f"terraform {reason.command} took longer than {reason.limit_s:g} s and was stopped"
+
+
+@reason_in_words.register
+def _(reason: reasons.StateLocked) -> str:
+    return f"Terraform's state is locked since {iso(reason.since)} by {reason.who} ({reason.operation})"
+
+
+@reason_in_words.register
 def _(reason: reasons.AwsFailed) -> str:
     return f"AWS did not {reason.purpose}: {reason.said}"
 

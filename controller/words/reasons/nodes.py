@@ -64,3 +64,12 @@ def _(reason: reasons.FactOld) -> str:
 @reason_in_words.register
 def _(reason: reasons.FactFromTheFuture) -> str:
     return f"from the future: its clock is {reason.ahead_s:.0f} s ahead; check the node's time service"
+
+
+@reason_in_words.register
+def _(reason: reasons.ClockOff) -> str:
+    side = "ahead of" if reason.ahead_s > 0 else "behind"
+    return (
+        f"the clock of {reason.node} is {abs(reason.ahead_s):.0f} s {side} the controller's; "
+        "the times in its facts are corrected; check the node's time service"
+    )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable
 from typing import Any
 
 from localcloud.api.autoscaling.scaling import Scaling
+from localcloud.api.control.faults import FaultControl
 from localcloud.api.control.requests import (
     CAPACITY,
     FAIL_BOOT,
     INTERRUPT,
     QUOTA,
+    REBOOT,
+    REPLACE,
     SHUTDOWN,
     SPOT_PRICE,
     TERMINATE,
@@ -20,25 +24,46 @@ from localcloud.api.control.requests import (
 from localcloud.api.control.status import status_of
 from localcloud.api.ec2.instances import INTERNAL_ERROR, Instances
 from localcloud.api.ec2.quotas import CODES
-from localcloud.api.ec2.states import PENDING, RUNNING
-from localcloud.api.ec2.tracked_instance import TrackedInstance
+from localcloud.api.ec2.states import RUNNING
 from localcloud.api.prices.spot_prices import SpotPrices
 from localcloud.settings import Settings
 
 PREFIX = "/_localcloud/"
+READING = ("status", "faults")
 
 
 class Control:
     """Answers the control API. Every method is called with the API's lock held."""
 
     def __init__(
-        self, settings: Settings, instances: Instances, scaling: Scaling, spot: SpotPrices, shutdown: Callable[[], None]
+        self,
+        settings: Settings,
+        token: str,
+        instances: Instances,
+        scaling: Scaling,
+        spot: SpotPrices,
+        shutdown: Callable[[], None],
     ) -> None:
         self.settings = settings
+        self.token = token
         self.instances = instances
         self.scaling = scaling
         self.spot = spot
+        self.faults = FaultControl(instances.injected, instances)
         self._shutdown = shutdown
+
+    def admit(self, authorization: str) -> None:
+        """Lets a request with the cloud's token pass.
+
+        Raises:
+            ControlError: the token is missing or wrong.
+        """
+        if not hmac.compare_digest(authorization.encode(), f"Bearer {self.token}".encode()):
+            raise ControlError(
+                "the control API asks for the header `Authorization: Bearer TOKEN`; `python -m localcloud env` prints "
+                "the token as LOCALCLOUD_TOKEN",
+                403,
+            )
 
     def answer(self, method: str, path: str, body: bytes) -> dict[str, Any]:
         """Returns the answer to a request as a JSON object.
@@ -49,19 +74,27 @@ class Control:
         name = path.removeprefix(PREFIX).strip("/")
         if method == "GET" and name == "status":
             return status_of(self.settings, self.instances, self.scaling.backend)
+        if method == "GET" and name == "faults":
+            return self.faults.list()
         actions = {
             "capacity": self._set_capacity,
             "quota": self._set_quota,
             "fail-boot": self._set_fail_boot,
             "interrupt": self._interrupt,
             "terminate": self._terminate,
+            "reboot": self._reboot,
+            "replace": self._replace,
+            "fault": self.faults.inject,
+            "clear": self.faults.clear,
             "spot-price": self._set_spot_price,
             "shutdown": self._end,
         }
-        if name not in (*actions, "status"):
-            raise ControlError(f"there is no action {name}; there are GET status, POST {', '.join(actions)}", 404)
-        if method != "POST" or name == "status":
-            raise ControlError(f"{name} does not take {method}; use {'GET' if name == 'status' else 'POST'}", 405)
+        if name not in (*actions, *READING):
+            raise ControlError(
+                f"there is no action {name}; there are GET {', GET '.join(READING)}, POST {', '.join(actions)}", 404
+            )
+        if method != "POST" or name in READING:
+            raise ControlError(f"{name} does not take {method}; use {'GET' if name in READING else 'POST'}", 405)
         return actions[name](body)
 
     def _set_capacity(self, body: bytes) -> dict[str, Any]:
@@ -88,21 +121,31 @@ class Control:
 
     def _interrupt(self, body: bytes) -> dict[str, Any]:
         wanted = INTERRUPT.parse(body)
-        tracked = self._living(wanted.instance_id)
+        tracked = self.faults.running(wanted.instance_id)
         in_s = self.settings.spot_notice_s if wanted.in_s is None else wanted.in_s
         notice = self.instances.interrupt(tracked, in_s)
         return {"instance_id": tracked.id, "action": notice.action, "time": notice.time}
 
     def _terminate(self, body: bytes) -> dict[str, Any]:
-        tracked = self._living(TERMINATE.parse(body).instance_id)
+        tracked = self.faults.running(TERMINATE.parse(body).instance_id)
         self.instances.terminate(tracked.instance, "The machine failed", INTERNAL_ERROR)
         return {"instance_id": tracked.id, "state": tracked.state}
 
-    def _living(self, instance_id: str) -> TrackedInstance:
-        tracked = self.instances.get(instance_id)
-        if tracked is None or tracked.state not in (PENDING, RUNNING):
-            raise ControlError(f"no instance {instance_id!r} is pending or running; GET status lists instances", 404)
-        return tracked
+    def _reboot(self, body: bytes) -> dict[str, Any]:
+        tracked = self.faults.running(REBOOT.parse(body).instance_id)
+        if tracked.state != RUNNING:
+            raise ControlError(f"{tracked.id} does not run yet, so it cannot be rebooted", 409)
+        self.instances.reboot(tracked.instance)
+        return {"instance_id": tracked.id, "boot": tracked.boot}
+
+    def _replace(self, body: bytes) -> dict[str, Any]:
+        tracked = self.faults.running(REPLACE.parse(body).instance_id)
+        for group in self.scaling.backend.autoscaling_groups.values():
+            for member in group.instance_states:
+                if member.instance.id == tracked.id:
+                    member.health_status = "Unhealthy"
+                    return {"instance_id": tracked.id, "group": group.name}
+        raise ControlError(f"{tracked.id} is in no Auto Scaling group, so nothing replaces it", 409)
 
     def _set_spot_price(self, body: bytes) -> dict[str, Any]:
         prices = SPOT_PRICE.parse(body)

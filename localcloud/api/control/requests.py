@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from localcloud.api.prices.price_file import Price
 from localcloud.settings import BootFailure, Limit, Seconds
 from localcloud.support.validation import explain
 
 CHECKED = ConfigDict(strict=True, allow_inf_nan=False)
+
+PositiveSeconds = Annotated[float, Field(gt=0, le=86_400)]
 
 T = TypeVar("T")
 
@@ -36,6 +38,29 @@ class InterruptRequest(InstanceRequest):
     """A request for a spot interruption in `in_s` seconds; None stands for the configured time of the notice."""
 
     in_s: Seconds | None = None
+
+
+class FaultRequest(BaseModel):
+    """A request for a fault. Which entries a kind of fault takes, `faults.py` says."""
+
+    model_config = ConfigDict(**CHECKED, extra="forbid", frozen=True)
+
+    kind: str
+    target: str = ""
+    for_s: PositiveSeconds | None = None
+    other: str | None = None
+    seconds: Seconds | None = None
+    times: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+
+
+class ClearRequest(BaseModel):
+    """A request to end faults: all, or those that fit what is given."""
+
+    model_config = ConfigDict(**CHECKED, extra="forbid", frozen=True)
+
+    number: int | None = None
+    kind: str | None = None
+    target: str | None = None
 
 
 Limits = dict[str, Limit | None]
@@ -83,8 +108,18 @@ TERMINATE = RequestForm(
     '{"instance_id": an instance whose machine shall fail}',
     TypeAdapter(InstanceRequest),
 )
+REBOOT = RequestForm('{"instance_id": an instance that runs}', TypeAdapter(InstanceRequest))
+REPLACE = RequestForm('{"instance_id": an instance of an Auto Scaling group}', TypeAdapter(InstanceRequest))
 SPOT_PRICE = RequestForm(
     "{flavor: positive dollars per hour, from now on}",
     TypeAdapter(SpotPricesByFlavor, config=CHECKED),
+)
+FAULT = RequestForm(
+    '{"kind": a fault, "target": an instance, a flavor or a service, "for_s": seconds until it ends by itself}',
+    TypeAdapter(FaultRequest),
+)
+CLEAR = RequestForm(
+    '{} for all faults, or {"number": one of GET faults}, or {"kind": a fault, "target": where it is}',
+    TypeAdapter(ClearRequest),
 )
 SHUTDOWN = RequestForm("{}", TypeAdapter(Nothing))

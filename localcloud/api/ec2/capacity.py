@@ -10,6 +10,8 @@ from localcloud.api.ec2.states import PENDING, RUNNING, SHUTTING_DOWN
 
 def room(instances: Instances, flavor: str) -> int | None:
     """Returns how many more instances of a flavor can be launched; None if there is no limit."""
+    if instances.injected.find("no-capacity", flavor):
+        return 0
     limit = instances.faults.capacity.get(flavor)
     if limit is None:
         return None

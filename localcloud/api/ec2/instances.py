@@ -26,7 +26,8 @@ from localcloud.api.ec2.states import (
     state_of,
 )
 from localcloud.api.ec2.tracked_instance import TrackedInstance
-from localcloud.api.faults import Faults
+from localcloud.api.faults.injected import ENDED_BY_REBOOT, HOST_KINDS, Fault, Injected
+from localcloud.api.faults.limits import Faults
 from localcloud.link.report import HostReport, HostState
 from localcloud.link.spec import SpotNotice
 from localcloud.settings import Settings
@@ -44,10 +45,11 @@ log = logging.getLogger("localcloud.instances")
 class Instances:
     """All instances of the region. Every method is called with the API's lock held."""
 
-    def __init__(self, settings: Settings, ec2: EC2Backend, faults: Faults) -> None:
+    def __init__(self, settings: Settings, ec2: EC2Backend, faults: Faults, injected: Injected) -> None:
         self.settings = settings
         self.ec2 = ec2
         self.faults = faults
+        self.injected = injected
         self._tracked: dict[str, TrackedInstance] = {}
 
     def __iter__(self) -> Iterator[TrackedInstance]:
@@ -135,6 +137,16 @@ class Instances:
             self._advance(tracked, now_s)
             if tracked.terminated_at_s is not None and now_s >= tracked.terminated_at_s + visible_s:
                 self._forget(tracked)
+        self.injected.clear(self._is_over)
+
+    def _is_over(self, fault: Fault) -> bool:
+        """Returns whether a fault has ended with its instance, or with a reboot of its instance."""
+        tracked = self._tracked.get(fault.target)
+        if fault.kind not in HOST_KINDS:
+            return False
+        if tracked is None or tracked.state not in (PENDING, RUNNING):
+            return True
+        return fault.kind in ENDED_BY_REBOOT and fault.boot != tracked.boot
 
     def _end_of_boot_s(self) -> float:
         return time.monotonic() + self.settings.boot_delay_s

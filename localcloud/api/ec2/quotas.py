@@ -76,6 +76,11 @@ def vcpus_of(flavor: str) -> int:
     return int(INSTANCE_TYPES.get(flavor, {}).get("VCpuInfo", {}).get("DefaultVCpus", 1))
 
 
+def is_flavor(name: str) -> bool:
+    """Returns whether EC2 has an instance type of this name."""
+    return name in INSTANCE_TYPES
+
+
 def _family(flavor: str) -> str:
     letters = re.match("[a-z]*", flavor)
     return letters.group() if letters else ""

@@ -14,7 +14,8 @@ from moto.iam.models import iam_backends
 from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.states import RUNNING
 from localcloud.api.ec2.tracked_instance import TrackedInstance
-from localcloud.link.spec import HostSpec
+from localcloud.api.faults.injected import HOST_KINDS
+from localcloud.link.spec import HostFault, HostSpec
 from localcloud.settings import LOOPBACK, Settings
 
 
@@ -28,11 +29,14 @@ def wanted_hosts(instances: Instances) -> list[HostSpec]:
         address = tracked.instance.private_ip
         if tracked.state == RUNNING and address and ipaddress.IPv4Address(address) in LOOPBACK:
             tracked.hosted = True
-            specs.append(host_spec(tracked, address, instances.ec2, instances.settings))
+            faults = _faults(tracked.id, instances)
+            specs.append(host_spec(tracked, address, instances.ec2, instances.settings, faults))
     return specs
 
 
-def host_spec(tracked: TrackedInstance, address: str, ec2: EC2Backend, settings: Settings) -> HostSpec:
+def host_spec(
+    tracked: TrackedInstance, address: str, ec2: EC2Backend, settings: Settings, faults: tuple[HostFault, ...]
+) -> HostSpec:
     """Returns the host of an instance."""
     instance: Any = tracked.instance
     key = ec2.key_pairs.get(instance.key_name) if instance.key_name else None
@@ -58,6 +62,7 @@ def host_spec(tracked: TrackedInstance, address: str, ec2: EC2Backend, settings:
         speed=settings.speed_of(tracked.flavor),
         unreachable=tracked.failure == "unreachable",
         boot=tracked.boot,
+        faults=faults,
     )
 
 
@@ -72,6 +77,15 @@ def decode_user_data(encoded: str | bytes | None) -> str | None:
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
     return data.decode(errors="replace")
+
+
+def _faults(instance_id: str, instances: Instances) -> tuple[HostFault, ...]:
+    found = []
+    for fault in instances.injected.all():
+        if fault.kind in HOST_KINDS and fault.target == instance_id:
+            other = instances.get(fault.other) if fault.other else None
+            found.append(HostFault(fault.kind, fault.other, other.instance.private_ip if other else None))
+    return tuple(found)
 
 
 def _role(instance: Any, account: str) -> str | None:

@@ -8,11 +8,15 @@ from localcloud.link.configuration import HostsConfiguration
 from localcloud.link.spec import HostSpec
 from localcloud.support.processes import INSTANCE_MARKER, STATE_MARKER
 
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+PATIENCE = {"AWS_METADATA_SERVICE_TIMEOUT": "20", "AWS_METADATA_SERVICE_NUM_ATTEMPTS": "5"}
+"""How long botocore waits for credentials: all hosts share this machine, and it may be busy."""
 
 
 def environment_of(spec: HostSpec, configuration: HostsConfiguration, user: str) -> dict[str, str]:
-    """Returns the environment in which a session of `user` starts. It holds nothing of the client's environment."""
+    """Returns the environment in which a session of `user` starts. It holds nothing of the client's environment.
+
+    As on EC2, it holds no credentials: programs get those of the instance's role from the metadata service.
+    """
     settings = configuration.settings
     variables = {
         "HOME": str(configuration.instance_dir(spec.instance_id).home),
@@ -26,7 +30,7 @@ def environment_of(spec: HostSpec, configuration: HostsConfiguration, user: str)
         "AWS_REGION": settings.region,
         "AWS_DEFAULT_REGION": settings.region,
         "AWS_EC2_METADATA_SERVICE_ENDPOINT": f"http://{spec.address}:{settings.metadata_port}",
-        **CREDENTIALS,
+        **PATIENCE,
         INSTANCE_MARKER: spec.instance_id,
         STATE_MARKER: str(configuration.state_dir),
     }

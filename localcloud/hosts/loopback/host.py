@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from localcloud.hosts.loopback.disk import Disk
 from localcloud.hosts.loopback.environment import environment_of
+from localcloud.hosts.loopback.faults import HostFaults
 from localcloud.hosts.loopback.ssh_server import SshServer
 from localcloud.hosts.loopback.user_data import NONE, run_user_data
 from localcloud.hosts.metadata.service import MetadataService
@@ -27,8 +29,10 @@ class LoopbackHost:
         self._state = HostState.BOOTING
         self._detail = ""
         self._user_data = NONE
-        self._metadata = MetadataService(spec)
-        self._ssh = SshServer(self.directory, self._environment)
+        self._metadata = MetadataService(spec, configuration.credentials.role)
+        disk = Disk()
+        self._ssh = SshServer(self.directory, self._environment, disk)
+        self._faults = HostFaults(spec, configuration.state_dir, self._ssh, disk)
         self._boot_script: asyncio.Task[None] | None = None
 
     @property
@@ -42,9 +46,11 @@ class LoopbackHost:
         return self.configuration.instance_dir(self._spec.instance_id)
 
     def update(self, spec: HostSpec) -> None:
-        """Takes over what may change while a host runs: its tags, its role and the notice of a spot interruption."""
+        """Takes over what may change while a host runs: tags, role, the notice of a spot interruption, faults."""
         self._spec = spec
         self._metadata.spec = spec
+        if self._state == HostState.READY:
+            self._faults.follow(spec)
 
     async def start(self) -> None:
         """Boots: makes the home, starts the metadata service and the SSH server, then runs the user data."""
@@ -67,6 +73,7 @@ class LoopbackHost:
     async def stop(self) -> None:
         """Shuts down: takes no new sessions, ends every process of the host, drops connections."""
         self._tell(HostState.STOPPING)
+        await self._faults.end()
         self._ssh.stop_listening()
         await self._end_processes(self.configuration.settings.shutdown_grace_s)
         self._ssh.drop_connections()

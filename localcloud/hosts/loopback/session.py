@@ -8,7 +8,7 @@ import os
 import pty
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,12 @@ SIGNALS = {number.name.removeprefix("SIG"): number for number in signal.Signals}
 ACCEPTED_ENVIRONMENT = ("LANG", "LC_")  # like `AcceptEnv` in the sshd_config of the common distributions
 
 ServerProcess = asyncssh.SSHServerProcess[bytes]
+Preparation = Callable[[], None]
 
 
-async def run_session(process: ServerProcess, home: Path, environment: Mapping[str, str]) -> None:
+async def run_session(
+    process: ServerProcess, home: Path, environment: Mapping[str, str], prepare: Preparation | None
+) -> None:
     """Serves one `exec` or `shell` request from its start to its exit status.
 
     If the client closes the channel before the command has ended, the command's process group is ended.
@@ -34,13 +37,14 @@ async def run_session(process: ServerProcess, home: Path, environment: Mapping[s
         process: asyncssh's end of the session.
         home: the directory in which the command starts.
         environment: the command's environment, to which the client may add its language.
+        prepare: what the command's process does before its `exec`; None means nothing.
     """
     arguments = [SHELL, "-c", process.command] if process.command is not None else [SHELL, "-l"]
     whole = {**environment, **_accepted(process)}
     if process.term_type is None:
-        await _run_with_pipes(process, arguments, home, whole)
+        await _run_with_pipes(process, arguments, home, whole, prepare)
     else:
-        await _run_with_terminal(process, arguments, home, {**whole, "TERM": process.term_type})
+        await _run_with_terminal(process, arguments, home, {**whole, "TERM": process.term_type}, prepare)
 
 
 def _accepted(process: ServerProcess) -> dict[str, str]:
@@ -49,11 +53,16 @@ def _accepted(process: ServerProcess) -> dict[str, str]:
 
 
 async def _run_with_pipes(
-    process: ServerProcess, arguments: list[str], home: Path, environment: Mapping[str, str]
+    process: ServerProcess,
+    arguments: list[str],
+    home: Path,
+    environment: Mapping[str, str],
+    prepare: Preparation | None,
 ) -> None:
     child = await asyncio.create_subprocess_exec(
-        *arguments, cwd=home, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-    )
+        *arguments, cwd=home, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True,
+        preexec_fn=prepare,
+    )  # fmt: skip
     assert child.stdin and child.stdout and child.stderr
     stdin = asyncio.create_task(_feed(process, child, child.stdin))
     outputs = asyncio.gather(_copy_output(child.stdout, process.stdout), _copy_output(child.stderr, process.stderr))
@@ -62,14 +71,24 @@ async def _run_with_pipes(
 
 
 async def _run_with_terminal(
-    process: ServerProcess, arguments: list[str], home: Path, environment: Mapping[str, str]
+    process: ServerProcess,
+    arguments: list[str],
+    home: Path,
+    environment: Mapping[str, str],
+    prepare: Preparation | None,
 ) -> None:
     master, slave = pty.openpty()
     resize(master, process.term_size[0], process.term_size[1])
+
+    def prepare_with_terminal() -> None:
+        make_standard_input_the_terminal()
+        if prepare:
+            prepare()
+
     try:
         child = await asyncio.create_subprocess_exec(
             *arguments, cwd=home, env=environment, stdin=slave, stdout=slave, stderr=slave,
-            start_new_session=True, preexec_fn=make_standard_input_the_terminal,
+            start_new_session=True, preexec_fn=prepare_with_terminal,
         )  # fmt: skip
     finally:
         os.close(slave)

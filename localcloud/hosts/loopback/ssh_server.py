@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
 import asyncssh
 
+from localcloud.hosts.loopback.disk import Disk
 from localcloud.hosts.loopback.forwarding import open_forwarding
 from localcloud.hosts.loopback.session import ServerProcess, run_session
 from localcloud.hosts.loopback.sftp import HomeFiles
 from localcloud.link.instance_dir import InstanceDir
+from localcloud.support.sockets import Address, drop_packets, take_packets
 
 LOGIN_TIMEOUT_S = 30
+BACKLOG = 100
 DEFAULT_USER = "ec2-user"
+
+
+@dataclass
+class Silence:
+    """Whom a server does not answer: all of them because it hangs or is cut off, or those at some addresses."""
+
+    of_all: bool = False
+    cut_off: bool = False
+    addresses: set[Address] = field(default_factory=set)
+
+    def towards(self, peer: Address) -> bool:
+        """Returns whether the client at an address gets no answer."""
+        return self.of_all or self.cut_off or peer in self.addresses
 
 
 class SshServer:
@@ -22,13 +40,18 @@ class SshServer:
     Args:
         directory: the files of the instance.
         environment: returns the environment of a session from the name of its user.
+        disk: whether sessions can write.
     """
 
-    def __init__(self, directory: InstanceDir, environment: Callable[[str], Mapping[str, str]]) -> None:
+    def __init__(self, directory: InstanceDir, environment: Callable[[str], Mapping[str, str]], disk: Disk) -> None:
         self.directory = directory
+        self.disk = disk
         self.connections: set[asyncssh.SSHServerConnection] = set()
         self._environment = environment
-        self._listener: asyncssh.SSHAcceptor | None = None
+        self._host_key: asyncssh.SSHKey | None = None
+        self._door: socket.socket | None = None
+        self._acceptor: asyncssh.SSHAcceptor | None = None
+        self._silence = Silence()
 
     async def start(self, address: str, port: int, hostname: str) -> None:
         """Starts to listen.
@@ -36,14 +59,28 @@ class SshServer:
         Raises:
             OSError: the address or the port cannot be used.
         """
-        self._listener = await asyncssh.listen(
-            address,
-            port,
-            reuse_address=True,  # a restarted host takes its port again while old connections are in TIME_WAIT
+        self._host_key = _host_key(self.directory, hostname)
+        self._door = socket.create_server((address, port), backlog=BACKLOG)
+        await self.answer_again()
+
+    def hang(self) -> None:
+        """Answers nothing more, neither on open connections nor on new ones, which the kernel still accepts."""
+        if self._acceptor:
+            self._acceptor.close()  # its own copy of the socket that listens; connections wait at the other copy
+            self._acceptor = None
+        self._silence.of_all = True
+        self._keep_silence()
+
+    async def answer_again(self) -> None:
+        """Answers, also those who connected meanwhile. Harmless if the server does not hang."""
+        if self._acceptor or not self._door:
+            return
+        self._acceptor = await asyncssh.listen(
+            sock=self._door.dup(),
             server_factory=lambda: _Connection(self),
-            server_host_keys=[_host_key(self.directory, hostname)],
+            server_host_keys=[self._host_key],
             process_factory=self._serve,
-            sftp_factory=lambda channel: HomeFiles(channel, self.directory.home),
+            sftp_factory=lambda channel: HomeFiles(channel, self.directory.home, self.disk),
             allow_scp=True,
             encoding=None,
             line_editor=False,
@@ -52,11 +89,33 @@ class SshServer:
             gss_host=None,
             login_timeout=LOGIN_TIMEOUT_S,
         )
+        self._silence.of_all = False
+        self._keep_silence()
+
+    def cut_from(self, addresses: set[Address] | None) -> None:
+        """Drops what arrives from addresses on open connections; None means from all, and new ones are not accepted."""
+        self._silence.cut_off, self._silence.addresses = addresses is None, addresses or set()
+        self._keep_silence()
+
+    def join(self) -> None:
+        """Ends what `cut_from` began."""
+        self.cut_from(set())
+
+    def _keep_silence(self) -> None:
+        if self._door:
+            (drop_packets if self._silence.cut_off else take_packets)(self._door)
+        for connection in list(self.connections):
+            one = connection.get_extra_info("socket")
+            if one and one.fileno() >= 0:
+                (drop_packets if self._silence.towards(connection.get_extra_info("peername")) else take_packets)(one)
 
     def stop_listening(self) -> None:
         """Takes no more connections. Those that are open stay. Harmless if the server never listened."""
-        if self._listener:
-            self._listener.close()
+        if self._acceptor:
+            self._acceptor.close()
+        if self._door:
+            self._door.close()
+        self._acceptor = self._door = None
 
     def drop_connections(self) -> None:
         """Ends all open connections."""
@@ -65,7 +124,7 @@ class SshServer:
 
     async def _serve(self, process: ServerProcess) -> None:
         user = process.get_extra_info("username", DEFAULT_USER)
-        await run_session(process, self.directory.home, self._environment(user))
+        await run_session(process, self.directory.home, self._environment(user), self.disk.preparation)
 
 
 class _Connection(asyncssh.SSHServer):

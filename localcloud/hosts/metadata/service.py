@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
+from localcloud.credentials import Key
 from localcloud.hosts.metadata.tree import document_tree, find
 from localcloud.link.spec import HostSpec
+from localcloud.support.peers import user_of_peer
 
 TTL_HEADER = "X-aws-ec2-metadata-token-ttl-seconds"
 TOKEN_HEADER = "X-aws-ec2-metadata-token"
 MAX_TTL_S = 21_600
 
+ROOT = 0
+
 
 class MetadataService:
-    """Answers for the instance that `spec` describes. `spec` may be replaced while the service runs."""
+    """Answers for the instance that `spec` describes. `spec` may be replaced while the service runs.
 
-    def __init__(self, spec: HostSpec) -> None:
+    Only processes of the same user are answered, and root's: the credentials of a role are as good as a login. A web
+    page that a browser shows is not answered either, by whatever name it calls this address.
+
+    Args:
+        spec: the instance.
+        role_key: the credentials of the instance's role, if it has one.
+    """
+
+    def __init__(self, spec: HostSpec, role_key: Key) -> None:
         self.spec = spec
+        self.role_key = role_key
         self._tokens: dict[str, float] = {}
         self._runner: web.AppRunner | None = None
 
@@ -29,7 +44,7 @@ class MetadataService:
         Raises:
             OSError: the address or the port cannot be used.
         """
-        application = web.Application()
+        application = web.Application(middlewares=[_admit])
         application.router.add_put("/latest/api/token", self._issue_token)
         application.router.add_get("/latest/{path:.*}", self._get)
         runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=0.1)
@@ -65,7 +80,19 @@ class MetadataService:
             raise web.HTTPUnauthorized(text=f"PUT /latest/api/token for a token, then send it as {TOKEN_HEADER}")
         if token is not None and self._tokens.get(token, 0.0) <= time.monotonic():
             raise web.HTTPUnauthorized(text="the token is unknown or has expired: PUT /latest/api/token for a new one")
-        answer = find(document_tree(self.spec), request.match_info["path"])
+        answer = find(document_tree(self.spec, self.role_key), request.match_info["path"])
         if answer is None:
             raise web.HTTPNotFound(text=f"no metadata under /latest/{request.match_info['path']}")
         return web.Response(text=answer)
+
+
+@web.middleware
+async def _admit(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuses other users of this machine, and browsers that were led here by a name of somebody else's."""
+    assert request.transport
+    own, peer = (request.transport.get_extra_info(name) for name in ("sockname", "peername"))
+    if user_of_peer(peer, own) not in (os.getuid(), ROOT):
+        raise web.HTTPForbidden(text="the service answers processes of its instance only")
+    if request.host.partition(":")[0] != own[0]:
+        raise web.HTTPForbidden(text=f"ask for the address {own[0]} itself")
+    return await handler(request)

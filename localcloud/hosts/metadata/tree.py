@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta, timezone
 
+from localcloud.credentials import Key
 from localcloud.link.spec import HostSpec, SpotNotice
 
 ROLE_CREDENTIALS_LAST = timedelta(hours=6)
@@ -30,18 +31,23 @@ def find(tree: Tree, path: str) -> str | None:
     return "\n".join(name + ("/" if isinstance(value, dict) else "") for name, value in node.items())
 
 
-def document_tree(spec: HostSpec) -> Tree:
-    """Returns everything that the service answers for an instance under `/latest/`."""
+def document_tree(spec: HostSpec, role_key: Key) -> Tree:
+    """Returns everything that the service answers for an instance under `/latest/`.
+
+    Args:
+        spec: the instance.
+        role_key: the credentials of its role, if it has one.
+    """
     tree: Tree = {
         "dynamic": {"instance-identity": {"document": _identity_document(spec)}},
-        "meta-data": _meta_data(spec),
+        "meta-data": _meta_data(spec, role_key),
     }
     if spec.user_data:
         tree["user-data"] = spec.user_data
     return tree
 
 
-def _meta_data(spec: HostSpec) -> Tree:
+def _meta_data(spec: HostSpec, role_key: Key) -> Tree:
     meta: Tree = {
         "ami-id": spec.image_id,
         "hostname": spec.hostname,
@@ -60,7 +66,7 @@ def _meta_data(spec: HostSpec) -> Tree:
     if spec.tags_in_metadata:
         meta["tags"] = {"instance": {**spec.tags}}
     if spec.role:
-        meta["iam"] = {"security-credentials": {spec.role: _credentials()}}
+        meta["iam"] = {"security-credentials": {spec.role: _credentials(role_key)}}
     if spec.spot_notice:
         meta["spot"] = _spot(spec.spot_notice)
     return meta
@@ -71,16 +77,16 @@ def _spot(notice: SpotNotice) -> Tree:
     return {**action, "termination-time": notice.time} if notice.action == "terminate" else {**action}
 
 
-def _credentials() -> str:
+def _credentials(key: Key) -> str:
     now = datetime.now(timezone.utc)
     return json.dumps(
         {
             "Code": "Success",
             "LastUpdated": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "Type": "AWS-HMAC",
-            "AccessKeyId": "test",
-            "SecretAccessKey": "test",
-            "Token": "test",
+            "AccessKeyId": key.access_key_id,
+            "SecretAccessKey": key.secret_access_key,
+            "Token": key.session_token,
             "Expiration": (now + ROLE_CREDENTIALS_LAST).strftime("%Y-%m-%dT%H:%M:%SZ"),
         },
         indent=2,

@@ -17,7 +17,7 @@ from controller.loop import Optimizer
 from controller.loop.decide_settings import decide_settings
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
-from controller.record.live.reporter import PlainReporter
+from controller.record.live.reporter import PlainReporter, Reporter
 from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldClock, WorldTerraform, world_answering
 
 PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}
@@ -56,6 +56,7 @@ class Controller:
         root: Path,
         decider: Callable[..., Decision] | None = None,
         settings: Mapping[str, Any] = SETTINGS,
+        reporter: Reporter | None = None,
     ) -> None:
         self.world, self.root = world, root
         self.environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
@@ -88,7 +89,7 @@ class Controller:
             self.cluster,
             self.journal,
             self.clock,
-            PlainReporter(),
+            reporter or PlainReporter(),
             lambda given: self.decide(given),
             self.bring_up,
         )
@@ -114,4 +115,5 @@ class Controller:
 
 def new_world(**options: Any) -> World:
     """Three flavors, of which c5.large costs the least per token."""
-    return World(flavors=tuple(SPEEDS), speeds=SPEEDS, **options)
+    head_usd_per_hour = PRICES["t3.small"]
+    return World(flavors=tuple(SPEEDS), speeds=SPEEDS, prices=PRICES, head_usd_per_hour=head_usd_per_hour, **options)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from localcloud.credentials import Credentials
 from tests.support.local_cloud import (
     REPOSITORY,
     LocalCloud,
@@ -76,6 +77,20 @@ def test_status_says_whether_it_runs(state_dir: Path, config: Path) -> None:
     document = json.loads(command("status", "--json", state_dir=state_dir).stdout)
     assert document["running"] is True
     assert document["instances"] == []
+
+
+def test_env_prints_the_credentials_of_the_cloud_that_runs(state_dir: Path, config: Path) -> None:
+    assert command("env", state_dir=state_dir).returncode == 3
+    command("up", "--config", str(config), state_dir=state_dir)
+    first = command("env", state_dir=state_dir).stdout
+    key = Credentials.from_text((state_dir / "credentials").read_text()).user
+    assert f"export AWS_ACCESS_KEY_ID={key.access_key_id}\n" in first
+    assert f"export AWS_SECRET_ACCESS_KEY={key.secret_access_key}\n" in first
+    assert "export AWS_ENDPOINT_URL=http://127.0.0.1:" in first
+    command("down", state_dir=state_dir)
+    assert not (state_dir / "credentials").exists()
+    command("up", "--config", str(config), state_dir=state_dir)
+    assert command("env", state_dir=state_dir).stdout != first
 
 
 def test_down_ends_everything_and_may_be_said_twice(tmp_path: Path) -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from controller.domain import Fact, Fleet, Instance, Observation, TrainingState
+from controller.domain import (
+    Fact,
+    Fleet,
+    HeadSeen,
+    Instance,
+    LauncherState,
+    NodeSeen,
+    Observation,
+    TrainingState,
+    WorkerState,
+)
 from controller.domain.errors import AwsError, CentavoError
 
 BEGAN_AT = 1000.0
@@ -34,6 +44,9 @@ class Cluster:
     instances: list[Instance] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    hosts_written_at: float | None = None
+    left: set[str] = field(default_factory=set)
+    """The nodes whose workers have left the training and have ended."""
     capacities: list[Fleet] = field(default_factory=list)
     """Every capacity that was asked for, in order."""
     hosts_files: list[tuple[str, ...]] = field(default_factory=list)
@@ -55,7 +68,9 @@ class Cluster:
     _launched: int = 0
 
     def __post_init__(self) -> None:
-        self.desired = Fleet({})
+        self.asked_for = Fleet({})
+        self.seen: tuple[Instance, ...] = ()
+        self.launcher = LauncherState.RUNNING
 
     @classmethod
     def training(cls, fleet: Fleet, clock: Clock) -> Cluster:
@@ -63,6 +78,7 @@ class Cluster:
         cluster = cls(clock)
         cluster._scale(fleet)
         cluster.hosts = [i.instance_id for i in cluster.instances]
+        cluster.configured = [*cluster.hosts]
         return cluster
 
     @property
@@ -75,20 +91,43 @@ class Cluster:
         self._call("workers")
         return tuple(self.instances)
 
-    def members(self) -> frozenset[str]:
-        return frozenset(self.hosts)
+    def last_workers(self) -> tuple[Instance, ...]:
+        return self.seen
+
+    def desired(self) -> Fleet:
+        self._call("desired")
+        return self.asked_for
 
     def launch_failures(self, flavors: Iterable[str], since: float) -> Mapping[str, str]:
         return {flavor: self.launch_errors[flavor] for flavor in flavors if flavor in self.launch_errors}
 
-    def silent(self, instances: Sequence[Instance]) -> Mapping[str, str]:
-        return {i.instance_id: self.mute[i.flavor] for i in instances if i.flavor in self.mute}
-
     def observe(self) -> Observation:
         self._call("observe")
         self.looks += 1
-        facts = [self.fact_of(self, i, self._fact(i)) for i in self.instances if i.instance_id in self.hosts]
-        return Observation(self.clock.now(), self.fleet, tuple(fact for fact in facts if fact is not None))
+        try:
+            self.seen = self.workers()
+        except AwsError:
+            return Observation(self.clock.now(), self.fleet)
+        silent = {i.instance_id: self.mute[i.flavor] for i in self.seen if i.flavor in self.mute}
+        training = [i for i in self.seen if i.instance_id in self.hosts and self._worker(i) is WorkerState.WARM]
+        facts = [self.fact_of(self, i, self._fact(i)) for i in training if i.instance_id not in silent]
+        return Observation(
+            self.clock.now(),
+            self.fleet,
+            tuple(fact for fact in facts if fact is not None),
+            head=HeadSeen(self.launcher, frozenset(map(address_of, self.hosts)), self.hosts_written_at),
+            nodes=tuple(
+                NodeSeen(i.instance_id, self._worker(i))
+                for i in self.seen
+                if i.is_running and i.instance_id not in silent
+            ),
+            silent=silent,
+        )
+
+    def _worker(self, instance: Instance) -> WorkerState:
+        if instance.instance_id in self.left:
+            return WorkerState.LEFT
+        return WorkerState.WARM if instance.instance_id in self.configured else WorkerState.ABSENT
 
     def training_has_ended(self) -> bool:
         return self.ends_at_step is not None and self.looks >= self.ends_at_step
@@ -119,16 +158,30 @@ class Cluster:
     def lift_protection(self, instances: Sequence[Instance]) -> None:
         self._call("lift_protection")
         self.unprotected |= {i.instance_id for i in instances}
-        self._scale(self.desired)
+        self._scale(self.asked_for)
 
-    def configure(self, instances: Sequence[Instance], timeout_s: float) -> None:
+    def empty_groups(self) -> None:
+        self._call("empty_groups")
+        self._scale(Fleet({}))
+
+    def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         self._call("configure")
         self.configured += [i.instance_id for i in instances]
+        self.left -= {i.instance_id for i in instances}
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:
         self._call("set_hosts")
-        self.hosts = [i.instance_id for i in instances]
+        self.left |= {*self.hosts} - {i.instance_id for i in instances}
+        self.hosts, self.hosts_written_at = [i.instance_id for i in instances], self.clock.now()
         self.hosts_files.append(tuple(self.hosts))
+
+    def start_training(self) -> None:
+        self._call("start_training")
+        self.launcher = LauncherState.RUNNING
+
+    def stop_training(self) -> None:
+        self._call("stop_training")
+        self.launcher = LauncherState.DEAD
 
     def lose(self, instance_id: str) -> None:
         """An instance ends by itself, and nobody replaces it."""
@@ -141,18 +194,25 @@ class Cluster:
 
     def _scale(self, fleet: Fleet) -> None:
         """Launches what is missing, and ends unprotected nodes that are too many. A rank that trains must not end."""
-        self.desired = fleet
+        self.asked_for = fleet
+        training = Fleet.counted(i.flavor for i in self.instances if i.instance_id in self.hosts)
+        assert not training.beyond(fleet).size, f"{fleet} is less than what trains: {training}"
         for flavor in fleet.union(self.fleet):
             own = [i for i in self.instances if i.flavor == flavor]
             given = min(fleet.count(flavor), self.max_running.get(flavor, 1000))
             for _ in range(given - len(own)):
                 self._launched += 1
                 name = f"i-{self._launched}"
-                self.instances.append(Instance(name, flavor, "worker", "running", f"10.0.0.{self._launched}"))
+                self.instances.append(Instance(name, flavor, "worker", "running", address_of(name)))
             leaving = [i for i in own if i.instance_id in self.unprotected][: max(0, len(own) - fleet.count(flavor))]
             for node in leaving:
                 assert node.instance_id not in self.hosts, f"{node.instance_id} ended while it took part"
                 self.instances.remove(node)
+
+
+def address_of(instance_id: str) -> str:
+    """Returns the private address of an instance."""
+    return f"10.0.0.{instance_id.removeprefix('i-')}"
 
 
 def pending(instance: Instance) -> Instance:

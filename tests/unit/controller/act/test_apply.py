@@ -24,6 +24,7 @@ class Site:
     def __init__(self, root: Path) -> None:
         self.world = new_world(is_up=True, desired=dict(NOW))
         self.world.scale()
+        self.world.advance(10.0)
         self.world.calls.clear()
         self.file = CapacityFile(root / "capacity.auto.tfvars.json")
         self.file.read()

@@ -10,7 +10,7 @@ import pytest
 from controller.act import capacity as module
 from controller.act.capacity import CapacityFile, check_capacity
 from controller.domain import Fleet
-from controller.domain.errors import CapacityFileError
+from controller.domain.errors import CapacityFileError, DiskError
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_write_that_breaks_off_leaves_the_old_content_and_no_litter(
         raise OSError("disk full")
 
     monkeypatch.setattr(module.os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(DiskError, match="disk full"):
         file.write(Fleet({"c5.large": 2}))
     assert json.loads(path.read_text()) == {"capacity": {"c5.large": 1}}
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]

@@ -32,6 +32,7 @@ class FakeTerraform:
     name: str = "move"
     serial: int = 4
     fails: bool = False
+    planned: int = 0
     applied: list[bytes] = field(default_factory=list)
 
     def init(self) -> None:
@@ -41,6 +42,7 @@ class FakeTerraform:
     def plan(self, file: Path, **options: Any) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self.name)
+        self.planned += 1
 
     def show(self, file: Path) -> Mapping[str, Any]:
         document: Mapping[str, Any] = json.loads((GOLDEN / f"{file.read_text()}.json").read_text(encoding="utf-8"))

@@ -13,6 +13,7 @@ from controller.commands.review import ReviewError, review
 from controller.domain import Market, Price
 from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import PriceBook
+from controller.review.plans.outline_differences import PlanDiffersError
 from tests.unit.controller.commands.review_desk import Desk, desk, options
 from tests.unit.controller.harness import SETTINGS
 
@@ -116,3 +117,22 @@ def test_an_environment_that_was_never_applied_is_reviewed_with_the_fleet_it_sta
 def test_no_working_copy_of_a_plan_is_left_beside_the_sealed_one(desk: Desk) -> None:
     review(desk, options("review"))
     assert list(desk.environment.state_directory.glob("*.tfplan")) == []
+
+
+def test_a_review_that_expects_a_plan_fails_for_another_one_and_shows_it(
+    desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outline, markdown = tmp_path / "outline.json", tmp_path / "plan.md"
+    assert review(desk, options("review", "--outline", str(outline))) == 2
+    assert review(desk, options("review", "--reviewed", str(outline))) == 2
+    desk.fake.name = "flavor"
+    with pytest.raises(PlanDiffersError) as error:
+        review(desk, options("review", "--reviewed", str(outline), "--markdown", str(markdown)))
+    assert error.value.exit_code == 20
+    assert markdown.read_text().startswith("<!-- centavo:review") and "aws_launch_template" in capsys.readouterr().out
+
+
+def test_a_review_that_expects_what_is_no_outline_is_an_error(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "outline.json").write_text("{}")
+    with pytest.raises(ReviewError, match="not the outline of a plan"):
+        review(desk, options("review", "--reviewed", str(tmp_path / "outline.json")))

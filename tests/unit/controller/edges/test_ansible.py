@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shlex
 import sys
@@ -11,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from controller.domain import Instance
+from controller.domain import HeadSeen, Instance, LauncherState, NodeSeen, WorkerState
 from controller.domain.errors import AnsibleError, StoppedError
-from controller.edges.ansible import Ansible, Outcome, inventory, parse_local_facts
+from controller.edges.ansible import Ansible, Outcome, inventory
 from controller.edges.ssh import SshAccess
 
 HEAD = Instance("i-head", "t3.micro", "head", "running", "10.0.0.2", "3.3.3.3")
@@ -56,11 +55,10 @@ def test_control_sockets_have_a_path_that_fits_a_unix_socket() -> None:
     assert len(path) + len(".1234567890abcdef") < 108
 
 
-def test_facts_failures_and_changes_are_taken_from_the_events() -> None:
+def test_failures_and_changes_are_taken_from_the_events() -> None:
     outcome = Outcome()
     for taken in (
         event("runner_on_ok", changed=True),
-        event("runner_on_ok", task="Read the local facts", stdout="a.fact MQ==\r\n"),
         event("runner_on_ok", host="i-2", changed=False),
         event("playbook_on_stats"),
         event("runner_on_unreachable", host="i-3", msg="Connection refused"),
@@ -68,16 +66,7 @@ def test_facts_failures_and_changes_are_taken_from_the_events() -> None:
     ):
         outcome.take(taken)
     assert outcome.changed == 1
-    assert outcome.local_facts == {"i-1": {"a": 1}}
     assert outcome.failures == {"i-3": "unreachable: Connection refused", "i-4": "Do it: disk full"}
-
-
-def test_a_torn_fact_does_not_take_the_others_with_it() -> None:
-    torn, whole = (base64.b64encode(text).decode() for text in (b'{"schema": 1, "ra', b'{"rank": 0}'))
-    facts = parse_local_facts(f"iteration.fact {torn}\nempty.fact \nother.fact {whole}\n")
-    assert facts["other"] == {"rank": 0}
-    assert "no JSON" in facts["iteration"] and "no JSON" in facts["empty"]
-    assert parse_local_facts("") == {}
 
 
 def test_a_failure_that_the_playbook_ignores_is_none() -> None:
@@ -113,9 +102,12 @@ PLAY = """
 
 @pytest.mark.slow
 def test_a_real_playbook_brings_the_local_facts_of_every_host(ansible: Ansible, tmp_path: Path) -> None:
-    outcome = ansible.read_local_facts(access(), [HEAD, WORKER], {"centavo": {"fact_path": str(tmp_path / "facts.d")}})
+    variables = {"fact_path": str(tmp_path / "facts.d"), "root": str(tmp_path / "root"), "run": "R", "program": ""}
+    outcome = ansible.read_local_facts(access(), [HEAD, WORKER], {"centavo": variables})
     assert outcome.failures == {}
     assert outcome.local_facts == {"i-head": {"iteration": {"schema": 1}}, "i-1": {"iteration": {"schema": 1}}}
+    assert outcome.head == HeadSeen(LauncherState.ABSENT)
+    assert outcome.nodes == {"i-1": NodeSeen("i-1", WorkerState.ABSENT)}
     assert list((tmp_path / "run/ansible/artifacts/facts/job_events").glob("*")) == []
 
 

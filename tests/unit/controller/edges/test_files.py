@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.domain.errors import DiskError
 from controller.edges import files
 from controller.edges.files import write_whole
 
@@ -28,7 +29,7 @@ def test_a_write_that_breaks_off_leaves_the_old_content_and_nothing_beside_it(
         raise OSError("disk full")
 
     monkeypatch.setattr(files.os, "fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(DiskError, match="disk full"):
         write_whole(tmp_path / "file", "new")
     assert (tmp_path / "file").read_text() == "old"
     assert os.listdir(tmp_path) == ["file"]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from controller.domain.errors import StoppedError, TerraformError
-from controller.edges.terraform import Terraform, parse_outputs
+from controller.domain.reasons.moving import TerraformTookTooLong
+from controller.edges.processes import process, this_process
+from controller.edges.terraform import Terraform, TerraformLimits, parse_outputs
+from controller.edges.terraform_lock import other_terraform_runs
 
 OUTPUTS: dict[str, Any] = {
     "cluster": {"value": "c"},
@@ -32,6 +37,7 @@ OUTPUTS: dict[str, Any] = {
         }
     },
 }
+LIMITS = TerraformLimits()
 FakeCommand = Callable[..., Terraform]
 
 
@@ -39,7 +45,7 @@ FakeCommand = Callable[..., Terraform]
 def terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCommand:
     """Terraform whose command writes its arguments to `calls`, then runs the given shell lines."""
 
-    def make(script: str = "", is_stopping: bool = False) -> Terraform:
+    def make(script: str = "", is_stopping: bool = False, limits: TerraformLimits = LIMITS) -> Terraform:
         command = tmp_path / "bin" / "terraform"
         command.parent.mkdir(exist_ok=True)
         command.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n{script}\n')
@@ -47,7 +53,8 @@ def terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCommand:
         monkeypatch.setenv("PATH", f"{command.parent}:/usr/bin:/bin")
         directory = tmp_path / "environment"
         directory.mkdir(exist_ok=True)
-        return Terraform(directory, tmp_path / "terraform.log", [str(command), "init", "local"], lambda: is_stopping)
+        init = [str(command), "init", "local"]
+        return Terraform(directory, tmp_path / "terraform.log", init, lambda: is_stopping, limits)
 
     return make
 
@@ -120,3 +127,137 @@ def test_before_the_first_apply_there_are_no_outputs(terraform: FakeCommand) -> 
 def test_outputs_of_a_half_made_environment_are_an_error_that_names_what_is_missing(missing: str) -> None:
     with pytest.raises(TerraformError, match=missing):
         parse_outputs({name: value for name, value in OUTPUTS.items() if name != missing})
+
+
+STUBBORN = "trap '' INT; sleep 600"
+OBEDIENT = "trap 'echo gave the lock back; exit 1' INT; sleep 600 & wait"
+SOON = TerraformLimits(init_s=0.2, plan_s=0.2, apply_s=0.2, read_s=0.2, grace_s=0.3)
+
+
+@pytest.mark.parametrize("call", ["init", "plan", "apply", "show", "outputs", "state_id"])
+@pytest.mark.parametrize("script", [STUBBORN, OBEDIENT])
+def test_every_command_has_its_time_and_is_stopped_after_it(
+    terraform: FakeCommand, tmp_path: Path, script: str, call: str
+) -> None:
+    made = terraform(script, limits=SOON)
+    with pytest.raises(TerraformError, match=r"took longer than 0\.2 s and was stopped") as error:
+        getattr(made, call)(*[tmp_path / "p"] if call in ("plan", "apply", "show") else [])
+    assert isinstance(error.value.reason, TerraformTookTooLong)
+    assert "controller.timeouts.terraform" in error.value.next_step
+
+
+def test_terraform_is_asked_to_stop_before_it_is_killed_so_that_it_gives_its_lock_back(
+    terraform: FakeCommand, tmp_path: Path
+) -> None:
+    limits = TerraformLimits(apply_s=0.2, grace_s=60)
+    with pytest.raises(TerraformError, match="gave the lock back"):
+        terraform(OBEDIENT, limits=limits).apply(tmp_path / "p")
+    assert not any((tmp_path / "terraform").iterdir())
+
+
+def test_what_a_killed_terraform_has_started_is_killed_with_it(terraform: FakeCommand, tmp_path: Path) -> None:
+    with pytest.raises(TerraformError):
+        terraform(f"trap '' INT; sleep 600 & echo $! > {tmp_path}/child; wait", limits=SOON).apply(tmp_path / "p")
+    assert process(int((tmp_path / "child").read_text())).is_dead()
+
+
+def test_a_person_who_stops_the_controller_stops_terraform_too(terraform: FakeCommand, tmp_path: Path) -> None:
+    with pytest.raises(StoppedError):
+        terraform(OBEDIENT, is_stopping=True).apply(tmp_path / "p")
+
+
+def test_output_that_is_no_json_is_an_error_of_terraform(terraform: FakeCommand) -> None:
+    with pytest.raises(TerraformError, match="its output is no JSON"):
+        terraform("echo '{\"head\":'").outputs()
+
+
+def test_a_log_that_can_not_be_written_costs_no_apply(terraform: FakeCommand, tmp_path: Path) -> None:
+    made = terraform("echo Apply complete")
+    (tmp_path / "terraform.log").mkdir()
+    made.apply(tmp_path / "p")
+    assert calls(tmp_path)[0].startswith("apply")
+
+
+LOCKED = """
+if [ "$1" = force-unlock ]; then rm {lock}; exit 0; fi
+if [ -e {lock} ]; then cat >&2 <<END
+Error: Error acquiring the state lock
+
+Error message: operation error S3: PutObject, StatusCode: 412, PreconditionFailed
+Lock Info:
+  ID:        e4b0
+  Path:      states/test.tfstate
+  Operation: {operation}
+  Who:       {who}
+  Version:   1.11.4
+  Created:   {created} +0000 UTC
+  Info:
+END
+exit 1; fi
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_ours", "difference"),
+    [
+        (True, {}),
+        (False, {"who": "eve@elsewhere"}),
+        (False, {"operation": "OperationTypePlan"}),
+        (False, {"created": "2026-01-01 00:00:00.5"}),
+        (False, {"created": "yesterday"}),
+    ],
+)
+def test_only_a_lock_that_a_terraform_of_ours_has_left_is_taken_away(
+    terraform: FakeCommand, tmp_path: Path, is_ours: bool, difference: dict[str, str]
+) -> None:
+    with pytest.raises(TerraformError):
+        terraform(STUBBORN, limits=SOON).apply(tmp_path / "p")
+    own, lock = this_process(), tmp_path / "lock"
+    lock.touch()
+    left = {
+        "who": f"{own.user}@{own.host}",
+        "operation": "OperationTypeApply",
+        "created": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S.%f}",
+        **difference,
+    }
+    made = terraform(LOCKED.format(lock=lock, **left))
+    if is_ours:
+        made.plan(tmp_path / "p")
+    else:
+        with pytest.raises(TerraformError, match="state is locked"):
+            made.plan(tmp_path / "p")
+    assert lock.exists() is not is_ours
+    assert [call.split()[0] for call in calls(tmp_path)][1:] == (
+        ["plan", "force-unlock", "plan"] if is_ours else ["plan", "plan"]
+    )
+
+
+def test_a_lock_is_not_taken_away_while_any_terraform_works_in_the_directory(
+    terraform: FakeCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TerraformError):
+        terraform(STUBBORN, limits=SOON).apply(tmp_path / "p")
+    own, lock = this_process(), tmp_path / "lock"
+    lock.touch()
+    created = f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S}"
+    who = f"{own.user}@{own.host}"
+    made = terraform(LOCKED.format(lock=lock, who=who, operation="OperationTypeApply", created=created))
+    monkeypatch.setattr("controller.edges.terraform.other_terraform_runs", lambda directory: True)
+    with pytest.raises(TerraformError, match="state is locked"):
+        made.plan(tmp_path / "p")
+    assert lock.exists()
+
+
+def test_a_terraform_of_this_machine_is_found_by_where_it_works(tmp_path: Path) -> None:
+    other = tmp_path / "terraform"
+    other.write_text("#!/bin/sh\nread line\n")
+    other.chmod(0o755)
+    here = tmp_path / "here"
+    here.mkdir()
+    assert not other_terraform_runs(here)
+    running = subprocess.Popen([str(other)], cwd=here, stdin=subprocess.PIPE)
+    try:
+        assert other_terraform_runs(here) and not other_terraform_runs(tmp_path)
+    finally:
+        running.kill()
+        running.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -117,6 +118,20 @@ def test_a_fact_that_can_not_be_trusted_says_why(changes: dict[str, Any], reason
         ("step", 1.5),
         ("window", True),
         ("last_change", 7),
+        ("step", 10**400),
+        ("step", 2**53),
+        ("step", float("inf")),
+        ("step", -1),
+        ("rank", 65_536),
+        ("world_size", 0),
+        ("world_size", 10**9),
+        ("window", 1_000_001),
+        ("total_tokens", 1e300),
+        ("share", 1.5),
+        ("tokens", 1e13),
+        ("updated_at", "2026" * 1000),
+        ("instance_id", "i-1\x1b[2J"),
+        ("flavor", "c" * 65),
     ],
 )
 def test_a_torn_field_is_named(field: str, value: object) -> None:
@@ -140,7 +155,7 @@ def test_a_loss_that_is_no_number_is_unknown_and_not_an_error() -> None:
         (LocalFacts({}, {"i-1": "unreachable: refused"}), NodeUnreachable("unreachable: refused")),
         (LocalFacts({}, {}), FactMissing()),
         (LocalFacts({"i-1": {}}, {}), FactMissing()),
-        (LocalFacts({"i-1": {"iteration": "error"}}, {}), FactTorn("the fact is not a JSON object")),
+        (LocalFacts({"i-1": {"iteration": "error"}}, {}), FactTorn("the fact is not a JSON object: 'error'")),
         (LocalFacts({"i-1": {"iteration": {**GOOD, "instance_id": "i-2"}}}, {}), FactOfAnotherNode("i-2")),
         (
             LocalFacts({"i-1": {"iteration": {**GOOD, "flavor": "c5.large"}}}, {}),
@@ -153,6 +168,36 @@ def test_a_node_without_a_trustworthy_fact_is_unknown_with_the_reason(local: Loc
     assert facts == ()
     assert [(node.instance_id, node.flavor) for node in unknown] == [("i-1", "c5.xlarge")]
     assert unknown[0].reason == reason
+
+
+def test_what_people_are_shown_of_a_fact_is_short_and_moves_no_terminal() -> None:
+    said = "\x1b]0;gone\x07 out of memory\r\n[sudo] password:\u202e\u2028" + "x" * 100_000
+    reason = parse(reason=said).reason
+    assert len(reason) == 2_000 and reason.startswith("]0;gone out of memory [sudo] password: xxx")
+    for field in ("state", "schema", "instance_id", "updated_at", "step"):
+        with pytest.raises(FactError) as error:
+            parse(**{field: said})
+        assert len(str(error.value)) < 200 and str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("skew_s", [20.0, -20.0, 300.0, -3600.0])
+def test_a_clock_that_is_off_makes_no_fact_old_or_new(skew_s: float) -> None:
+    def iso(at: float) -> str:
+        return datetime.fromtimestamp(at + skew_s, timezone.utc).isoformat()
+
+    change = {**GOOD["last_change"], "at": iso(NOW - 60)}
+    fact = {**GOOD, "updated_at": iso(NOW - 10), "last_change": change}
+    facts, unknown = read_facts(
+        (NODE,), LocalFacts({"i-1": {"iteration": fact}}, {}, {"i-1": skew_s}), now=NOW, max_age_s=30
+    )
+    assert unknown == () and facts[0].last_change is not None
+    assert (facts[0].updated_at, facts[0].last_change.at) == (pytest.approx(NOW - 10), pytest.approx(NOW - 60))
+
+
+def test_a_fact_that_is_old_by_its_own_clock_is_old() -> None:
+    local = LocalFacts({"i-1": {"iteration": GOOD}}, {}, {"i-1": 300.0})
+    _, unknown = read_facts((NODE,), local, now=NOW, max_age_s=30)
+    assert [node.reason for node in unknown] == [FactOld(310.0, 30)]
 
 
 JSON = st.recursive(

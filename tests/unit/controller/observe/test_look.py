@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from controller.domain import Fleet
+from controller.domain import Fleet, HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.errors import AnsibleError, AwsError, NodesError
 from controller.domain.reasons import Reason, Said
 from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, FactMissing, NotAsked, TakesNoPart
+from controller.edges.ansible import Outcome
 from tests.unit.controller.harness import Controller, new_world
 
 FLEET = Fleet({"c5.large": 2})
@@ -43,8 +45,48 @@ def test_members_are_asked_and_others_take_no_part_yet(one: Controller) -> None:
 
 
 def test_a_member_without_a_fact_is_unknown(one: Controller) -> None:
-    one.journal.set_members(frozenset({"i-0001", "i-0002"}))
+    one.world.hosts = [node.address for node in one.world.nodes]
     assert unknown(one) == [FactMissing()]
+
+
+def show(one: Controller, head: HeadSeen | None, *nodes: NodeSeen) -> None:
+    """Lets the next looks find this head and these nodes."""
+    read = one.ansible.read_local_facts
+
+    def read_local_facts(*given: Any) -> Outcome:
+        outcome = read(*given)
+        outcome.head, outcome.nodes = head, {node.instance_id: node for node in nodes}
+        return outcome
+
+    one.ansible.read_local_facts = read_local_facts  # type: ignore[method-assign]
+
+
+def seen_with(one: Controller, hosts: frozenset[str] | None) -> tuple[list[str], list[Reason]]:
+    """Looks while the head has these hosts. Returns whose facts count, and why other nodes are unknown."""
+    show(one, HeadSeen(LauncherState.RUNNING, hosts))
+    seen = one.cluster.observer.look()
+    return [fact.instance_id for fact in seen.facts], [node.reason for node in seen.unknown]
+
+
+def test_members_are_those_in_the_heads_hosts_file_whatever_the_journal_says(one: Controller) -> None:
+    one.journal.set_members(frozenset({"i-0002"}))
+    first, second = (node.address for node in one.world.nodes)
+    assert seen_with(one, frozenset({first, "10.9.9.9"})) == (["i-0001"], [TakesNoPart()])
+    assert seen_with(one, frozenset({first, second})) == (["i-0001"], [FactMissing()])
+    assert seen_with(one, frozenset()) == seen_with(one, None) == ([], [TakesNoPart(), TakesNoPart()])
+
+
+def test_the_journal_tells_the_members_where_the_head_does_not_answer(one: Controller) -> None:
+    show(one, None)
+    assert [fact.instance_id for fact in one.cluster.observer.look().facts] == ["i-0001"]
+
+
+def test_what_the_nodes_show_is_seen_whether_they_take_part_or_not(one: Controller) -> None:
+    head, stranger = HeadSeen(LauncherState.DEAD, frozenset()), NodeSeen("i-gone", WorkerState.WARM)
+    nodes = NodeSeen("i-0001", WorkerState.LEFT, 3.0), NodeSeen("i-0002", WorkerState.ABSENT)
+    show(one, head, *nodes, stranger)
+    seen = one.cluster.observer.look()
+    assert (seen.head, seen.nodes) == (head, nodes)
 
 
 def test_where_ec2_can_not_be_asked_the_fleet_is_the_one_that_was_seen_last(one: Controller) -> None:

@@ -81,11 +81,15 @@ class SyntheticRun:
 
     def observe(self) -> Observation:
         """One look at a training that goes on."""
-        self.now += self.interval_s
-        self.step = min(self.total_steps, self.step + self.interval_s / self.step_s(self.fleet))
-        observation = Observation(self.now, self.fleet, tuple(self._facts()))
+        observation = self.unwritten()
         self.journal.add_observation(observation, self._usd_per_hour())
         return observation
+
+    def unwritten(self) -> Observation:
+        """One look that the journal has not kept yet."""
+        self.now += self.interval_s
+        self.step = min(self.total_steps, self.step + self.interval_s / self.step_s(self.fleet))
+        return Observation(self.now, self.fleet, tuple(self._facts()))
 
     def decide(self, target: Fleet, reason: str, verdict: Verdict = Verdict.MOVE) -> None:
         """A decision in favour of a fleet, or against it."""

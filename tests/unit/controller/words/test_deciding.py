@@ -82,6 +82,8 @@ EXAMPLES: tuple[Reason, ...] = (
     lim.TooExpensiveAnHour(0.3701, 0.2),
     lim.FirstOfSeveralMoves(Fleet({"c5.2xlarge": 1, "c5.large": 2, "t2.medium": 3}), 2, CHEAPER),
     lim.SurgeForbidsMove(0, CHEAPER),
+    lim.FirstWithinHourlyLimit(Fleet({"c5.large": 3}), 1.02, 1.53, CHEAPER),
+    lim.HourlyLimitForbidsMove(1.02, 1.53, CHEAPER),
     lim.BreaksLimit(NOW, lim.TooManyNodes(7, 6)),
     lim.TooSlowForDeadline(NOW, 7500.0, 3600.0),
     lim.TooSlowForDeadline(NOW, 7500.0, -60.0, shortfall=lim.DeadlineOutOfReach(BEST, 5000.0, -60.0)),
@@ -120,7 +122,7 @@ def test_codes_are_lower_case_words_joined_by_hyphens_and_unique() -> None:
 def test_the_notes_of_an_older_journal_are_kept_as_words() -> None:
     estimate = {"flavor": "c5.large", "usd_per_hour": 0.085, "tokens_per_s": None, "note": "not measured yet"}
     plain = {"at": 0.0, "policy": "cheapest-fleet", "verdict": "stay", "current": {}, "target": {}, "reason": "waiting"}
-    decision = codec.decision_from_json(json.dumps({**plain, "flavors": [estimate]}))
+    decision = codec.read_decision(json.dumps({**plain, "flavors": [estimate]}))
     assert decision.reason == Said("waiting")
     assert decision.flavors[0].notes == (Said("not measured yet"),)
 

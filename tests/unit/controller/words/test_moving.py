@@ -1,4 +1,4 @@
-"""The wording of the reasons of moves, plans, nodes and endings, in one golden file; and the same reasons through JSON.
+"""The wording of the reasons of moves, plans, nodes, endings and faults, in one golden file; the same through JSON.
 
 `UPDATE_GOLDEN=1` writes the golden file anew.
 """
@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 
 from controller.domain import Fleet
+from controller.domain.health import Ailment, RemedyKind
 from controller.domain.reasons import REASONS, Reason, Said
 from controller.domain.reasons import ending as e
+from controller.domain.reasons import health as h
 from controller.domain.reasons import moving as m
 from controller.domain.reasons import nodes as n
 from controller.domain.reasons import plans as p
+from controller.domain.reasons import writing as w
 from controller.record.journal import codec
 from controller.record.journal.reasons import reason_from_plain
 from controller.words.reasons import reason_in_words
+from controller.words.reasons.health import REMEDIES, ailment_in_words
 from controller.words.reasons.sentences import as_sentence
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "words" / "moving.txt"
@@ -47,6 +51,13 @@ EXAMPLES: tuple[Reason, ...] = (
     NO_SPACE,
     m.PlaybookFailed("hosts.yml", "timeout", {}, "the last line"),
     m.TerraformFailed("apply", "Error acquiring the state lock"),
+    m.TerraformTookTooLong("apply", 3600.0),
+    m.StateLocked("eve@elsewhere", "OperationTypeApply", 1_800_000_000.0, "e4b0"),
+    w.HeldByAnother("aws", "eve", "elsewhere", 4711, "centavo optimize", 1_800_000_000.0),
+    w.HeldBySomebody("aws", ".centavo/aws/controller.lock"),
+    w.LockLost(".centavo/aws/controller.lock"),
+    w.RunTakenOver("20270115T080000Z", 1, 2),
+    w.NotWritten("runs/20270115T080000Z", "database or disk is full"),
     m.AwsFailed("list the cluster's instances", "Could not connect to the endpoint URL"),
     p.PlanRefused((p.TouchesResource("aws_vpc.this", "destroy"), p.OtherCapacity("group", 4, 3))),
     p.PlanErrored(),
@@ -75,11 +86,26 @@ EXAMPLES: tuple[Reason, ...] = (
     n.FactOfAnotherFlavor("c5.large", "c5.xlarge"),
     n.FactOld(70.0, 30.0),
     n.FactFromTheFuture(50.0),
+    n.ClockOff("i-0002", 300.2),
+    n.ClockOff("the head", -20.0),
     e.LauncherFailed("the loss became nan at step 41: lower optimizer.learning_rate"),
     e.LauncherFailed(None),
+    e.BudgetReached(5.0, 4.86, 0.13),
+    e.GivenUp(h.NoNewStep(1480, 1900.0, 900.0), ("restart_launcher", "restart_launcher")),
+    e.GivenUp(h.HeadGone("terminated")),
     e.EnvironmentDestroyed(),
+    h.NoNewStep(1480, 930.0, 900.0),
+    h.NoNewStep(None, 930.0, 900.0),
+    h.LauncherDied(70.0),
+    h.LauncherNotStarted(70.0),
+    h.HeadSilent(630.0, 600.0),
+    h.HeadGone("stopped"),
+    h.RankHangs("i-0a", "c5.large", 610.0, 600.0),
+    h.NeverBecameRank("i-0a", "c5.large", 610.0, 600.0),
+    h.WorkerDied("i-0a", "c5.large", 70.0),
+    h.NodeSilent("i-0a", "c5.large", 310.0, 300.0),
 )
-MODULES = {module.__name__ for module in (e, m, n, p)}
+MODULES = {module.__name__ for module in (e, h, m, n, p, w)}
 
 
 def test_each_reason_is_worded_as_it_always_has_been() -> None:
@@ -102,3 +128,14 @@ def test_each_kind_has_an_example() -> None:
 def test_a_sentence_begins_with_a_capital_letter_and_ends_with_a_period() -> None:
     assert as_sentence(m.TrainingEnded()) == "The training ended before the move was done."
     assert as_sentence(Said("Who knows?")) == "Who knows?"
+
+
+def test_an_ailment_is_told_with_what_is_done_about_it() -> None:
+    died = h.LauncherDied(70.0)
+    assert ailment_in_words(Ailment(died, None)) == reason_in_words(died)
+    told = ailment_in_words(Ailment(died, RemedyKind.RESTART_LAUNCHER))
+    assert told == f"{reason_in_words(died)}; restarting the launcher from the last checkpoint"
+
+
+def test_each_remedy_has_words() -> None:
+    assert set(REMEDIES) == {kind.value for kind in RemedyKind}

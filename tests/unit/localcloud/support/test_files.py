@@ -13,3 +13,10 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
     write_atomically(path, "new")
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_secret_is_never_readable_for_others(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.with_name("secret.new").write_text("left behind")
+    write_atomically(file, "text", mode=0o600)
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("text", 0o600)

@@ -74,8 +74,8 @@ def test_what_heeds_sigterm_ends_before_the_grace_does(mark: str) -> None:
     process = start("exec sleep 1205", mark)
     wait_until(lambda: runs(process, b"sleep"), "the command")
     started = time.monotonic()
-    assert end_marked(NAME, mark, grace_s=60)
-    assert time.monotonic() - started < 30
+    assert end_marked(NAME, mark, grace_s=600)
+    assert time.monotonic() - started < 300
     reap(process)
     assert process.returncode == -15
 
@@ -84,5 +84,5 @@ def test_a_process_that_keeps_forking_is_outrun(mark: str) -> None:
     script = "fork() { trap '' TERM; sleep 0.02; (fork &) ; }; for i in 1 2 3; do (fork &); done"
     reap(start(script, mark))
     wait_until(lambda: marked(NAME, mark), "the forks")
-    assert end_marked(NAME, mark)
+    assert end_marked(NAME, mark, limit_s=120)
     assert marked(NAME, mark) == set()

@@ -18,6 +18,7 @@ from trainer.data.corpus import load as load_corpus
 from trainer.data.samples import encode_pairs
 from trainer.data.vocabulary import Vocabulary
 from trainer.settings.file import read
+from trainer.worker.rank import EXIT_AGAIN
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -177,7 +178,7 @@ def test_a_lost_rank_zero_is_healed_within_ten_seconds_and_its_host_may_come_bac
 
 
 def test_a_stopped_launcher_ends_everything_and_the_next_one_goes_on(story: Story) -> None:
-    assert (story.stop_code, story.codes_when_stopped) == (143, [0, 0])
+    assert (story.stop_code, story.codes_when_stopped) == (143, [EXIT_AGAIN, EXIT_AGAIN])
     assert not story.was_done_when_stopped
     assert story.scores["restarts"] == 1
     assert f"resumed from the checkpoint of step {story.stopped_at_step}" in story.fleet.log()

@@ -19,7 +19,7 @@ from trainer.node import fact_writer
 from trainer.node.fact import MembershipChange, RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.metadata import Instance
-from trainer.worker.rank import Rank
+from trainer.worker.rank import Outcome, Rank
 
 SCHEMA = json.loads(Path(trainer.node.__path__[0], "fact.schema.json").read_text())
 STATES = [state.value for state in State]
@@ -64,7 +64,7 @@ def test_a_training_that_finishes(tmp_path: Path, reader: Reader) -> None:
     rank = Rank.of(small(tmp_path))
     training = rank.prepare(Silent(), resume=False)
     assert training is not None
-    assert rank.train(training, Silent()) == 0
+    assert rank.train(training, Silent()) is Outcome.FINISHED
     assert reader.states == ["starting", "training", "finished"]
     last = reader.facts[-1]
     assert (last["rank"], last["world_size"], last["step"], last["share"]) == (0, 1, 12, 1.0)
@@ -76,7 +76,7 @@ def test_a_training_that_is_stopped(tmp_path: Path, reader: Reader) -> None:
     training = rank.prepare(Silent(), resume=False)
     assert training is not None
     rank.requests.stop("interrupted by a test")
-    assert rank.train(training, Silent()) == 0
+    assert rank.train(training, Silent()) is Outcome.STOPPED
     assert reader.states == ["starting", "training", "interrupted"]
 
 
@@ -91,7 +91,7 @@ def test_a_rank_that_is_no_longer_wanted(tmp_path: Path, reader: Reader, monkeyp
     training = rank.prepare(Silent(), resume=False)
     assert training is not None
     monkeypatch.setattr("trainer.worker.rank.World", lambda: LastWorld({}))
-    assert rank.train(training, Silent()) == 0
+    assert rank.train(training, Silent()) is Outcome.LEFT
     assert reader.states == ["starting", "training", "draining"]
 
 
@@ -104,7 +104,7 @@ def test_a_training_that_fails(tmp_path: Path, reader: Reader, sections: dict[st
     rank = Rank.of(small(tmp_path, **sections))
     training = rank.prepare(Silent(), resume=False)
     if training is not None:
-        assert rank.train(training, Silent()) == 1
+        assert rank.train(training, Silent()) is Outcome.FAILED
     assert reader.states[-1] == "failed"
 
 

@@ -33,7 +33,7 @@ from trainer.training.prepare import prepare
 from trainer.training.results import fetch_results
 from trainer.training.step import TrainingStep
 from trainer.training.validation import validation_loss
-from trainer.worker.rank import Rank
+from trainer.worker.rank import Outcome, Rank
 
 
 class StoppingFacts(FactWriter):
@@ -207,7 +207,7 @@ def test_a_rank_that_leaves_has_written_its_checkpoint(tmp_path: Path, monkeypat
     monkeypatch.setattr(one.prepared.storage, "put", put_when_waited_for)
     monkeypatch.setattr(one.prepared.checkpoints, "finish", finish_and_tell)
     monkeypatch.setattr("trainer.worker.rank.World", lambda: LeavingWorld(rank.facts, 5, has_left))
-    assert rank.train(one, Silent()) == 0
+    assert rank.train(one, Silent()) is Outcome.LEFT
     assert rank.facts.state is State.DRAINING
     assert [kept.step for kept in one.prepared.checkpoints.newest(9)] == [4]
 

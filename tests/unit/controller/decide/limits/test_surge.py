@@ -1,4 +1,4 @@
-"""No more nodes are exchanged at once than `max_surge` allows."""
+"""No more runs during a move than `max_surge` and `max_usd_per_hour` allow."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
 from controller.decide.limits.bounds import Bounds
-from controller.decide.limits.surge import exchange, first_move, moves_needed
+from controller.decide.limits.surge import Surge, exchange, first_move, moves_needed
 from controller.domain import Fleet, Limits, Verdict
 from controller.domain.reasons.deciding import CheaperPerToken
-from controller.domain.reasons.limits import FirstOfSeveralMoves, SurgeForbidsMove
+from controller.domain.reasons.limits import (
+    BreaksLimit,
+    FirstOfSeveralMoves,
+    FirstWithinHourlyLimit,
+    HourlyLimitForbidsMove,
+    SurgeForbidsMove,
+)
 
 COST = {"a": 1.0, "b": 2.0, "c": 3.0}
 
@@ -29,11 +35,12 @@ def test_any_fleet_is_reached_within_the_surge_and_the_limits_in_as_many_moves_a
     max_surge = rng.randint(0, 3)
     sizes = sorted((source.size, target.size))
     bounds = Bounds(dict.fromkeys(COST, 5), rng.randint(1, sizes[0]), sizes[1] + rng.randint(0, 2))
-    needed, moves, fleet = moves_needed(exchange(source, target), max_surge, bounds), 0, source
+    limit = Surge(max_surge)
+    needed, moves, fleet = moves_needed(exchange(source, target), limit, bounds), 0, source
     while fleet != target and moves < 100:
         change = exchange(fleet, target)
         assert surge(fleet, target) == change.surge
-        after = target if change.keeps(max_surge) else first_move(change, max_surge, bounds, COST.__getitem__)
+        after = target if limit.allows(change) else first_move(change, limit, bounds, COST.__getitem__)
         if after is None:
             assert max_surge == 0 and bounds.min_nodes == bounds.max_nodes == source.size
             return
@@ -92,3 +99,95 @@ def test_a_probe_keeps_within_the_surge(training):
     without = training.decide(Limits(6, 6, max_surge=0))
     assert within.is_probe and surge(training.fleet, within.target) == 1
     assert without.verdict is not Verdict.MOVE
+
+
+# The hourly limit counts what really runs
+
+PRICE = {"a": 0.1, "b": 0.25, "c": 0.7}
+HEAD = 0.05
+
+
+@st.composite
+def hourly_cases(draw):
+    """Draws two fleets, the limits that both keep, and what a million tokens cost by flavor."""
+    fleets = st.fixed_dictionaries(dict.fromkeys(PRICE, st.integers(0, 5))).map(Fleet).filter(lambda fleet: fleet.size)
+    source, target = draw(fleets), draw(fleets)
+    least_usd = max(source.usd_per_hour(PRICE), target.usd_per_hour(PRICE)) + HEAD
+    money = least_usd + draw(st.floats(0, 2))
+    max_surge = draw(st.none() | st.integers(0, 4))
+    sizes = sorted((source.size, target.size))
+    bounds = Bounds(dict.fromkeys(PRICE, 5), draw(st.integers(1, sizes[0])), sizes[1], money)
+    cost = draw(st.fixed_dictionaries(dict.fromkeys(PRICE, st.floats(0.01, 9))))
+    return source, target, Surge(max_surge, money, PRICE, HEAD), bounds, cost
+
+
+def running(source: Fleet, target: Fleet) -> float:
+    """Dollars per hour of everything that runs during a move, counted in another way than the code does."""
+    counts = {flavor: max(source.count(flavor), target.count(flavor)) for flavor in PRICE}
+    return HEAD + sum(count * PRICE[flavor] for flavor, count in counts.items())
+
+
+@given(case=hourly_cases())
+def test_during_each_move_no_more_is_paid_than_the_hourly_limit_and_the_target_is_reached(case):
+    fleet, target, limit, bounds, cost = case
+    for _ in range(100):
+        if fleet == target:
+            return
+        change = exchange(fleet, target)
+        after = target if limit.allows(change) else first_move(change, limit, bounds, cost.__getitem__)
+        if after is None:
+            assert fleet.size <= bounds.min_nodes, "nodes might have left first"
+            assert (
+                min(running(fleet, fleet.with_count(f, fleet.count(f) + 1)) for f in change.added.present)
+                > (limit.max_usd_per_hour)
+                or limit.max_nodes == 0
+            ), "a node might have been added first"
+            return
+        assert after != fleet
+        assert running(fleet, after) <= limit.max_usd_per_hour * (1 + 1e-6)
+        assert limit.max_nodes is None or surge(fleet, after) <= limit.max_nodes
+        assert bounds.min_nodes <= after.size <= bounds.max_nodes
+        assert fleet.union(after).size <= max(fleet.size, after.size) + (limit.max_nodes or fleet.union(after).size)
+        fleet = after
+    raise AssertionError(f"{target} was not reached")
+
+
+@given(case=hourly_cases(), over=st.floats(0.01, 2))
+def test_a_fleet_above_the_hourly_limit_only_shrinks_until_it_keeps_it(case, over):
+    fleet, target, limit, bounds, cost = case
+    limit = Surge(limit.max_nodes, fleet.usd_per_hour(PRICE) + HEAD - over, PRICE, HEAD)
+    change = exchange(fleet, target)
+    after = target if limit.allows(change) else first_move(change, limit, bounds, cost.__getitem__)
+    assert after is None or not after.beyond(fleet)
+
+
+def hourly_limit(training, target: Fleet) -> float:
+    """Dollars per hour of the larger of the present fleet and a target, head included."""
+    return max(training.fleet.usd_per_hour(training.prices), target.usd_per_hour(training.prices)) + 1e-6
+
+
+def test_a_move_of_both_fleets_above_the_hourly_limit_is_split(training):
+    room = 2 * training.prices["c5.large"]
+    limits = Limits(6, 6, max_usd_per_hour=hourly_limit(training, Fleet({"c5.large": 6})) + room)
+    whole = training.decide(Limits(6, 6), DecideSettings(probe_share=0.0))
+    decision = training.decide(limits, DecideSettings(probe_share=0.0))
+    assert whole.verdict is Verdict.MOVE and not isinstance(whole.reason, FirstWithinHourlyLimit)
+    reason = decision.reason
+    assert decision.verdict is Verdict.MOVE and isinstance(reason, FirstWithinHourlyLimit)
+    assert reason.usd_per_hour > limits.max_usd_per_hour
+    assert reason.target == decision.target and decision.target.beyond(training.fleet) == Fleet({"c5.large": 2})
+
+
+def test_a_move_that_cannot_be_split_within_the_hourly_limit_is_refused(training):
+    limits = Limits(6, 6, max_usd_per_hour=hourly_limit(training, Fleet({"c5.large": 6})))
+    decision = training.decide(limits, DecideSettings(probe_share=0.0))
+    assert decision.verdict is Verdict.REFUSE and isinstance(decision.reason, HourlyLimitForbidsMove)
+    assert decision.target == training.fleet and isinstance(decision.reason.whole, CheaperPerToken)
+
+
+def test_a_fleet_above_the_hourly_limit_gets_smaller_first(training):
+    limits = Limits(1, 6, max_usd_per_hour=hourly_limit(training, Fleet({})) * 0.9)
+    decision = training.decide(limits, DecideSettings(probe_share=0.0))
+    assert decision.verdict is Verdict.MOVE and not decision.target.beyond(training.fleet)
+    whole = decision.reason.whole if isinstance(decision.reason, FirstWithinHourlyLimit) else decision.reason
+    assert isinstance(whole, BreaksLimit)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecisionInput
-from controller.decide.model.situation import assess
+from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
 from controller.domain import (
     Decision,
     Fact,
@@ -33,12 +35,18 @@ from controller.domain.errors import JournalError
 from controller.domain.reasons import Said
 from controller.domain.reasons.moving import NoCapacity
 from controller.domain.reasons.nodes import FactMissing
-from controller.record.journal import Journal, Stage
+from controller.record.journal import Journal, Stage, observations
+from controller.record.journal.observations import FORGOTTEN_AT_ONCE
 from controller.record.journal.reasons import reason_from_plain
 from controller.record.journal.runs import latest_run, start_run, unfinished_run
 from controller.record.journal.schema import FILE_NAME
+from controller.record.live.watcher import Watcher
 from controller.record.report.html.packed_decisions import pack
+from controller.record.report.html.page import make_page
+from controller.record.report.html.run import read_run
 from controller.record.report.report import make_report
+from tests.unit.controller.record import synthetic
+from tests.unit.controller.record.synthetic import SyntheticRun
 
 NOW = 1_800_000_000.0
 FLEET = Fleet({"c5.large": 2, "t2.medium": 0})
@@ -66,6 +74,18 @@ FACT = Fact(
 )
 OBSERVATION = Observation(NOW, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", FactMissing()),))
 MOVE = Move(1, NOW, FLEET, Fleet({"t2.medium": 2}), Said("cheaper"))
+
+
+def long_run(runs: Path) -> Journal:
+    """A run that returns to its first fleet, and is much longer than what is kept whole."""
+    run = SyntheticRun(runs)
+    run.boot()
+    run.train(80)
+    run.move(Fleet({"c5.large": 6}))
+    run.train(60)
+    run.move(run.initial)
+    run.train(70)
+    return run.end()
 
 
 @pytest.fixture
@@ -122,6 +142,76 @@ def seen_of(observations: tuple[Observation, ...], kept: int) -> tuple[Observati
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("controller.decide.model.situation.KEPT_OBSERVATIONS", kept)
         return assess(DecisionInput(observations, {}, Limits())).observations
+
+
+def test_whole_observations_are_kept_while_a_fleet_was_seen_seldom_and_the_last_ones_after_that(
+    journal: Journal,
+) -> None:
+    small, large = Fleet({"c5.large": 1}), Fleet({"c5.large": 2})
+    for second in range(100):
+        journal.add_observation(replace(OBSERVATION, at=NOW + second, fleet=small if second < 10 else large), 0.1)
+    assert [o.at - NOW for o in journal.observations()] == [*range(10), *range(70, 100)]
+    assert [number for number, _ in journal.summaries()] == list(range(1, 101))
+
+
+def test_a_move_finds_all_that_was_seen_since_it_began_and_later_it_is_forgotten_step_by_step(
+    journal: Journal,
+) -> None:
+    journal.save_move(replace(MOVE, at=NOW + 5, phase=MovePhase.JOINING))
+    for second in range(100):
+        journal.add_observation(replace(OBSERVATION, at=NOW + second), 0.1)
+    assert [o.at - NOW for o in journal.observations(since=NOW + 5)] == list(range(5, 100))
+    journal.save_move(replace(MOVE, at=NOW + 5, phase=MovePhase.DONE))
+    kept = [len(journal.observations())]
+    while kept[-1] > KEPT_OBSERVATIONS:
+        journal.add_observation(replace(OBSERVATION, at=NOW + 100 + len(kept)), 0.1)
+        kept.append(len(journal.observations()))
+        assert 0 < kept[-2] - kept[-1] < FORGOTTEN_AT_ONCE
+
+
+def test_fleets_that_never_come_again_take_a_bounded_room(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observations, "MOST_BYTES", 20_000)
+    for second in range(300):
+        journal.add_observation(replace(OBSERVATION, at=NOW + second, fleet=Fleet({"c5.large": second + 1})), 0.1)
+    kept = journal.observations()
+    assert 20 < len(kept) < 100 and kept[-1].at == NOW + 299
+    assert len(list(journal.summaries())) == 300
+
+
+def test_a_clock_that_steps_back_loses_no_summary(journal: Journal) -> None:
+    for second in [*range(40), *range(-3600, -3560)]:
+        journal.add_observation(replace(OBSERVATION, at=NOW + second), 0.1)
+    assert [number for number, _ in journal.summaries()] == list(range(1, 81))
+
+
+@pytest.mark.parametrize("make", [synthetic.running_run, long_run])
+def test_what_is_shown_of_a_run_is_the_same_as_if_all_of_it_were_kept(
+    make: Callable[[Path], Journal], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounded = make(tmp_path / "bounded")
+    monkeypatch.setattr(observations, "FORGOTTEN_AT_ONCE", 0)
+    whole = make(tmp_path / "whole")
+    if make is long_run:
+        assert len(bounded.observations()) < len(whole.observations()) / 2
+    assert shown(bounded) == shown(whole)
+
+
+def shown(journal: Journal) -> list[Any]:
+    """What a person or the deciding sees of a run: report, page, view, decisions, money, and the last observations."""
+    now = synthetic.BEGAN + 9000
+    report = make_report(journal, synthetic.PRICES, now)
+    watcher = Watcher(journal, synthetic.PRICES)
+    watcher.look(now)
+    return [
+        report,
+        make_page(read_run(journal, report)),
+        watcher.view.__dict__,
+        list(journal.decisions_after(0)),
+        [journal.spent_usd(), journal.spent_usd(now), journal.spent_usd(synthetic.BEGAN + 100)],
+        journal.recent(KEPT_OBSERVATIONS),
+        list(journal.summaries()),
+        journal.events(),
+    ]
 
 
 def test_a_decision_comes_back_whole(journal: Journal) -> None:

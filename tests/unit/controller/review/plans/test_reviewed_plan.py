@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ STATE = StateId("lineage-1", 7)
 
 @pytest.fixture
 def store(tmp_path: Path) -> PlanStore:
-    return PlanStore(tmp_path / "plans")
+    return PlanStore(tmp_path / "plans", tmp_path / "seal.key")
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def remove_plan(reviewed: ReviewedPlan) -> ReviewedPlan:
 
 
 def alter_seal(reviewed: ReviewedPlan) -> ReviewedPlan:
-    return ReviewedPlan(replace(reviewed.seal, acknowledged=("destroy-storage",)), reviewed.directory)
+    return ReviewedPlan(replace(reviewed.seal, capacity_sha256="another"), reviewed.directory)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,43 @@ def test_a_plan_of_a_world_that_has_moved_on_is_refused_with_how_to_go_on(
     with pytest.raises(SealError, match=message) as error:
         check(reviewed, **changes)
     assert error.value.next_step == "Review again with `centavo review`, and apply that plan."
+
+
+def test_a_plan_that_was_sealed_on_another_machine_is_refused(
+    store: PlanStore, reviewed: ReviewedPlan, tmp_path: Path
+) -> None:
+    other = PlanStore(tmp_path / "other", tmp_path / "other.key")
+    made_elsewhere = keep_one(tmp_path, other, created_at=2000.0, content=b"harmful")
+    shutil.copytree(made_elsewhere.directory, tmp_path / "plans" / made_elsewhere.seal.name)
+    for name in ("latest", made_elsewhere.seal.name, str(tmp_path / "plans" / made_elsewhere.seal.name)):
+        with pytest.raises(SealError, match="was not sealed on this machine") as error:
+            store.find(name)
+        assert "apply --reviewed" in error.value.next_step
+    assert store.find(reviewed.seal.name).seal == reviewed.seal
+
+
+def test_a_seal_that_was_written_anew_without_the_key_is_refused(
+    store: PlanStore, reviewed: ReviewedPlan, tmp_path: Path
+) -> None:
+    reviewed.plan_file.write_bytes(b"harmful")
+    forged = replace(reviewed.seal, plan_sha256=file_sha256(reviewed.plan_file))
+    folder = reviewed.directory.with_name(forged.name)
+    reviewed.directory.rename(folder)
+    (folder / "seal.json").write_text(json.dumps(asdict(forged)))
+    with pytest.raises(SealError, match="its seal was altered"):
+        store.find("latest")
+
+
+def test_the_key_is_for_its_owner_only_and_lies_outside_of_the_plans(reviewed: ReviewedPlan, tmp_path: Path) -> None:
+    key = tmp_path / "seal.key"
+    assert key.stat().st_mode & 0o077 == 0 and len(key.read_bytes()) == 32
+    assert list((tmp_path / "plans").rglob("*.key")) == []
+
+
+def test_a_key_that_is_no_key_is_told(reviewed: ReviewedPlan, store: PlanStore, tmp_path: Path) -> None:
+    (tmp_path / "seal.key").write_bytes(b"")
+    with pytest.raises(SealError, match="has 0 bytes in place of 32"):
+        store.find("latest")
 
 
 def test_a_plan_is_applied_once(reviewed: ReviewedPlan, store: PlanStore) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
@@ -10,9 +11,15 @@ from botocore.exceptions import ClientError
 from tests.support.local_cloud import LocalCloud, wait_until
 
 
-def test_a_group_reaches_its_desired_capacity_by_way_of_pending(cloud: LocalCloud) -> None:
+def test_a_groups_instances_are_pending_until_they_have_booted(tmp_path: Path) -> None:
+    with LocalCloud(tmp_path / "cloud", boot_delay_s=3600) as cloud:
+        group = cloud.group(3)
+        assert [member["LifecycleState"] for member in cloud.members(group)] == ["Pending"] * 3
+        assert [activity["StatusCode"] for activity in cloud.activities(group)] == ["InProgress"] * 3
+
+
+def test_a_group_reaches_its_desired_capacity(cloud: LocalCloud) -> None:
     group = cloud.group(3)
-    assert {member["LifecycleState"] for member in cloud.members(group)} == {"Pending"}
     members = cloud.in_service(group, 3)
     assert {cloud.state(member) for member in members} == {"running"}
     assert [activity["StatusCode"] for activity in cloud.activities(group)] == ["Successful"] * 3

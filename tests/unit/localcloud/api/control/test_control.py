@@ -19,11 +19,11 @@ def metadata(cloud: LocalCloud, address: str, path: str) -> str | None:
     ask = urllib.request.Request(
         f"{base}/api/token", method="PUT", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"}
     )
-    with urllib.request.urlopen(ask, timeout=10) as answer:
+    with urllib.request.urlopen(ask, timeout=60) as answer:
         token = answer.read().decode()
     request = urllib.request.Request(f"{base}/{path}", headers={"X-aws-ec2-metadata-token": token})
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return str(answer.read().decode())
     except urllib.error.HTTPError as error:
         assert error.code == 404
@@ -34,14 +34,14 @@ def test_an_interruption_is_announced_in_the_metadata_and_then_carried_out(cloud
     instance_id = cloud.run(InstanceMarketOptions={"MarketType": "spot"})
     address = cloud.ready(instance_id)
     assert metadata(cloud, address, "meta-data/spot/instance-action") is None
-    answer = cloud.control("interrupt", {"instance_id": instance_id, "in_s": 3})
+    answer = cloud.control("interrupt", {"instance_id": instance_id, "in_s": 3600})
     notice = wait_until(lambda: metadata(cloud, address, "meta-data/spot/instance-action"), "the notice")
     assert json.loads(notice) == {"action": "terminate", "time": answer["time"]}
     assert metadata(cloud, address, "meta-data/spot/termination-time") == answer["time"]
     assert cloud.state(instance_id) == "running"
+    sooner = cloud.control("interrupt", {"instance_id": instance_id, "in_s": 2})
     wait_until(lambda: cloud.state(instance_id) == "terminated", "the interruption")
-    announced = datetime.strptime(answer["time"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-    assert abs((datetime.now(timezone.utc) - announced).total_seconds()) < 15
+    assert datetime.now(timezone.utc) >= datetime.fromisoformat(sooner["time"].replace("Z", "+00:00"))
     assert cloud.describe(instance_id)["StateReason"]["Code"] == "Server.SpotInstanceTermination"
 
 

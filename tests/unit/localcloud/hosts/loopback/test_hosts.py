@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -196,16 +195,20 @@ def test_a_terminated_host_no_longer_answers_and_drops_its_connections(cloud: Lo
     assert cloud.ssh(address, "true").returncode == 255
 
 
-def test_processes_are_asked_to_end_before_they_are_made_to(cloud: LocalCloud) -> None:
-    instance_id = cloud.run()
-    address = cloud.ready(instance_id)
-    notice = cloud.state_dir / "asked"
-    script = f"setsid bash -c 'trap \"echo asked > {notice}; exit\" TERM; echo set > trap; sleep 1006 & wait'"
-    cloud.ssh(address, f"{script} > /dev/null 2>&1 &")
-    wait_until(lambda: cloud.ssh(address, "cat trap").returncode == 0, "the trap")
-    cloud.ec2.terminate_instances(InstanceIds=[instance_id])
-    wait_until(lambda: cloud.state(instance_id) == "terminated", "the termination")
-    assert notice.read_text() == "asked\n"
+def test_processes_are_asked_to_end_before_they_are_made_to(tmp_path: Path) -> None:
+    # The grace is so long that a loaded machine keeps it too. The host ends as soon as no process is left.
+    with LocalCloud(tmp_path / "cloud", shutdown_grace_s=600) as cloud:
+        instance_id = cloud.run()
+        address = cloud.ready(instance_id)
+        notice = cloud.state_dir / "asked"
+        # The script does not end by itself, not even when its child is asked to end before it.
+        wait = "while :; do sleep 0.1; done"
+        script = f"setsid bash -c 'trap \"echo asked > {notice}; exit\" TERM; echo set > trap; {wait}'"
+        cloud.ssh(address, f"{script} > /dev/null 2>&1 &")
+        wait_until(lambda: cloud.ssh(address, "cat trap").returncode == 0, "the trap")
+        cloud.ec2.terminate_instances(InstanceIds=[instance_id])
+        wait_until(lambda: cloud.state(instance_id) == "terminated", "the termination")
+        assert notice.read_text() == "asked\n"
 
 
 def test_user_data_runs_once_at_the_first_boot_and_prints_to_the_console(cloud: LocalCloud) -> None:
@@ -243,18 +246,16 @@ def test_a_stopped_instance_has_no_host_and_a_started_one_has_its_old_home(cloud
     assert cloud.ssh(address, "cat file").stdout == "kept\n"
 
 
-def test_many_commands_over_one_connection_are_quick(cloud: LocalCloud, address: str, tmp_path: Path) -> None:
-    shared = ["-o", "ControlMaster=auto", "-o", f"ControlPath={tmp_path}/master", "-o", "ControlPersist=60"]
+def test_many_commands_go_over_one_connection(cloud: LocalCloud, address: str, tmp_path: Path) -> None:
+    shared = ["-o", "ControlMaster=auto", "-o", f"ControlPath={tmp_path}/master", "-o", "ControlPersist=600"]
     assert cloud.ssh(address, "true", options=shared).returncode == 0
     try:
-        started = time.monotonic()
+        no_other_connection = [*shared, "-o", "ProxyCommand=false"]
         for _ in range(20):
-            assert cloud.ssh(address, "true", options=shared).returncode == 0
-        assert time.monotonic() - started < 30
+            assert cloud.ssh(address, "true", options=no_other_connection).returncode == 0
     finally:
-        subprocess.run(
-            [*cloud.ssh_arguments(address, options=[*shared, "-O", "exit"])], check=True, capture_output=True
-        )
+        end = [*cloud.ssh_arguments(address, options=[*shared, "-O", "exit"])]
+        subprocess.run(end, check=True, capture_output=True)
 
 
 def test_a_signal_from_the_client_reaches_the_command(cloud: LocalCloud, address: str) -> None:

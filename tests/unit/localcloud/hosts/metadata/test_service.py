@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import os
 from collections.abc import Awaitable, Callable
 
 import aiohttp
 import pytest
 
+from localcloud.credentials import Key
+from localcloud.hosts.metadata import service
 from localcloud.hosts.metadata.service import MetadataService
 from localcloud.hosts.metadata.tree import document_tree, find
 from localcloud.link.spec import HostSpec, SpotNotice
@@ -33,6 +36,8 @@ SPEC = HostSpec(
     tags_in_metadata=True,
 )
 
+ROLE_KEY = Key("ASIAEXAMPLE", "secret", "token")
+
 Asking = Callable[[aiohttp.ClientSession, str], Awaitable[None]]
 
 
@@ -40,13 +45,13 @@ def serve(spec: HostSpec, asking: Asking) -> None:
     """Runs `asking(session, base URL)` against a service for `spec`."""
 
     async def run() -> None:
-        service, port = MetadataService(spec), free_port()
-        await service.start("127.0.0.1", port)
+        one, port = MetadataService(spec, ROLE_KEY), free_port()
+        await one.start("127.0.0.1", port)
         try:
             async with aiohttp.ClientSession() as session:
                 await asking(session, f"http://127.0.0.1:{port}/latest")
         finally:
-            await service.stop()
+            await one.stop()
 
     asyncio.run(run())
 
@@ -70,42 +75,47 @@ def serve(spec: HostSpec, asking: Asking) -> None:
     ],
 )
 def test_each_path_has_its_answer(path: str, answer: str) -> None:
-    assert find(document_tree(SPEC), path) == answer
+    assert find(document_tree(SPEC, ROLE_KEY), path) == answer
 
 
 def test_folders_are_listed_with_a_slash() -> None:
-    assert "placement/" in (find(document_tree(SPEC), "meta-data/") or "").splitlines()
+    assert "placement/" in (find(document_tree(SPEC, ROLE_KEY), "meta-data/") or "").splitlines()
 
 
 def test_the_identity_document_tells_account_instance_and_place() -> None:
-    document = json.loads(find(document_tree(SPEC), "dynamic/instance-identity/document") or "")
+    document = json.loads(find(document_tree(SPEC, ROLE_KEY), "dynamic/instance-identity/document") or "")
     assert document["accountId"] == "123456789012"
     assert document["instanceId"] == "i-1"
     assert document["region"] == "us-east-1"
 
 
 def test_a_roles_credentials_are_what_an_sdk_reads() -> None:
-    credentials = json.loads(find(document_tree(SPEC), "meta-data/iam/security-credentials/node") or "")
+    credentials = json.loads(find(document_tree(SPEC, ROLE_KEY), "meta-data/iam/security-credentials/node") or "")
     assert credentials["Code"] == "Success"
-    assert {"AccessKeyId", "SecretAccessKey", "Token", "Expiration"} <= set(credentials)
+    assert (credentials["AccessKeyId"], credentials["SecretAccessKey"]) == ("ASIAEXAMPLE", "secret")
+    assert credentials["Token"] == "token"
+    assert "Expiration" in credentials
 
 
 @pytest.mark.parametrize(
     "path", ["meta-data/spot/instance-action", "meta-data/public-ipv4", "nothing", "meta-data/instance-id/x"]
 )
 def test_what_an_instance_does_not_have_is_not_found(path: str) -> None:
-    assert find(document_tree(SPEC), path) is None
+    assert find(document_tree(SPEC, ROLE_KEY), path) is None
 
 
 def test_tags_are_hidden_unless_the_instance_shows_them() -> None:
-    assert find(document_tree(dataclasses.replace(SPEC, tags_in_metadata=False)), "meta-data/tags/instance") is None
+    assert (
+        find(document_tree(dataclasses.replace(SPEC, tags_in_metadata=False), ROLE_KEY), "meta-data/tags/instance")
+        is None
+    )
 
 
 def test_a_spot_notice_shows_what_and_when() -> None:
     spec = dataclasses.replace(SPEC, spot_notice=SpotNotice("terminate", "2026-11-21T06:00:00Z"))
-    notice = find(document_tree(spec), "meta-data/spot/instance-action")
+    notice = find(document_tree(spec, ROLE_KEY), "meta-data/spot/instance-action")
     assert json.loads(notice or "") == {"action": "terminate", "time": "2026-11-21T06:00:00Z"}
-    assert find(document_tree(spec), "meta-data/spot/termination-time") == "2026-11-21T06:00:00Z"
+    assert find(document_tree(spec, ROLE_KEY), "meta-data/spot/termination-time") == "2026-11-21T06:00:00Z"
 
 
 def test_without_a_token_nothing_is_told_when_imdsv2_is_required() -> None:
@@ -143,5 +153,28 @@ def test_a_token_is_not_given_through_a_proxy() -> None:
         headers = {TTL: "60", "X-Forwarded-For": "10.0.0.1"}
         async with session.put(f"{base}/api/token", headers=headers) as answer:
             assert answer.status == 403
+
+    serve(SPEC, asking)
+
+
+async def get_token(session: aiohttp.ClientSession, base: str, **headers: str) -> int:
+    async with session.put(f"{base}/api/token", headers={TTL: "60", **headers}) as answer:
+        return answer.status
+
+
+def test_another_user_of_this_machine_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asking(session: aiohttp.ClientSession, base: str) -> None:
+        assert await get_token(session, base) == 200
+        monkeypatch.setattr(service, "user_of_peer", lambda peer, own: os.getuid() + 1)
+        assert await get_token(session, base) == 403
+        monkeypatch.setattr(service, "user_of_peer", lambda peer, own: None)
+        assert await get_token(session, base) == 403
+
+    serve(SPEC, asking)
+
+
+def test_a_page_in_a_browser_that_was_led_here_by_a_name_is_not_answered() -> None:
+    async def asking(session: aiohttp.ClientSession, base: str) -> None:
+        assert await get_token(session, base, Host="attacker.example:1338") == 403
 
     serve(SPEC, asking)

@@ -1,0 +1,112 @@
+"""Makes what one pass sees from what EC2 says and what the nodes show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from controller.act.reconcile.seen import Seen, SeenNode, Standing
+from controller.domain import (
+    Fact,
+    Fleet,
+    HeadSeen,
+    Instance,
+    LauncherState,
+    NodeSeen,
+    Observation,
+    TrainingState,
+    WorkerState,
+)
+
+_OUT_OF_SERVICE = (WorkerState.ABSENT, WorkerState.LEFT, WorkerState.DEAD)
+_ENDED = (TrainingState.FINISHED, TrainingState.INTERRUPTED)
+_NO_HOSTS: frozenset[str] = frozenset()
+
+
+def see(
+    workers: Sequence[Instance],
+    observation: Observation,
+    *,
+    capacity: Fleet | None,
+    drain_s: float,
+    has_ended: bool = False,
+    bad: Collection[str] = (),
+    aside: Mapping[str, str] | None = None,
+    dropped: Collection[str] = (),
+) -> Seen:
+    """Returns what is seen.
+
+    Args:
+        workers: The workers that are pending or running, as EC2 says.
+        observation: What the nodes show.
+        capacity: What the Auto Scaling groups are set to; None where they were not asked.
+        drain_s: After how many seconds a hosts file has had its time to take effect.
+        has_ended: Whether the training has ended, so that its launcher needs no stop.
+        bad: The nodes (instance ids) that a decision wants to lose.
+        dropped: The nodes (instance ids) that were taken out for a fault.
+        aside: The nodes (instance ids) that are left alone for a while, and why. They count as silent.
+    """
+    look = _Look(observation, frozenset(bad), frozenset(dropped), aside or {})
+    head = observation.head
+    written_at = None if head is None else head.hosts_written_at
+    is_old = written_at is not None and observation.at >= written_at + drain_s
+    launcher = None if head is None else LauncherState.ENDED if has_ended else head.launcher
+    return Seen(tuple(map(look.node, workers)), launcher, len(_hosts(head)), capacity, is_old)
+
+
+class _Look:
+    """What the nodes show, by instance id."""
+
+    def __init__(
+        self, observation: Observation, bad: frozenset[str], dropped: frozenset[str], aside: Mapping[str, str]
+    ) -> None:
+        self._head, self._bad, self._dropped, self._aside = observation.head, bad, dropped, aside
+        self._facts = {fact.instance_id: fact for fact in observation.facts}
+        self._shown = {node.instance_id: node for node in observation.nodes}
+        self._said = {**observation.silent, **aside}
+
+    def node(self, worker: Instance) -> SeenNode:
+        """Returns what is seen of a worker."""
+        node, is_member = worker.instance_id, worker.private_ip in _hosts(self._head)
+        fact, shown = self._facts.get(node), None if node in self._aside else self._shown.get(node)
+        return SeenNode(
+            node,
+            worker.flavor,
+            _standing(worker, shown, fact, self._head, is_member),
+            is_member=is_member,
+            rank=None if fact is None else fact.rank,
+            leaves_first=node in self._bad,
+            is_dropped=node in self._dropped,
+            launched_at=worker.launched_at,
+            said=(fact.reason or "") if fact is not None else self._said.get(node, ""),
+        )
+
+
+def _hosts(head: HeadSeen | None) -> frozenset[str]:
+    return _NO_HOSTS if head is None or head.hosts is None else head.hosts
+
+
+def _standing(
+    worker: Instance, shown: NodeSeen | None, fact: Fact | None, head: HeadSeen | None, is_member: bool
+) -> Standing:
+    if not worker.is_running:
+        return Standing.PENDING
+    if shown is None:
+        return Standing.SILENT
+    if shown.worker in _OUT_OF_SERVICE:
+        return Standing.ENDED if fact is not None and fact.state in _ENDED else Standing.COLD
+    if fact is not None and fact.state is TrainingState.FAILED and is_member and _is_later(fact, head):
+        return Standing.FAILED
+    if fact is not None and fact.state is TrainingState.TRAINING:
+        return Standing.TRAINS if _is_together(fact, head) else Standing.TRAINS_OTHERWISE
+    return Standing.STARTING if shown.worker is WorkerState.STARTING else Standing.WARM
+
+
+def _is_together(fact: Fact, head: HeadSeen | None) -> bool:
+    """Returns whether a rank trains in the world of the hosts file, in a fact that is later than the file."""
+    return fact.world_size == len(_hosts(head)) and _is_later(fact, head)
+
+
+def _is_later(fact: Fact, head: HeadSeen | None) -> bool:
+    """Returns whether a fact is not known to be older than the hosts file."""
+    written_at = None if head is None else head.hosts_written_at
+    return written_at is None or fact.updated_at >= written_at

@@ -1,0 +1,65 @@
+"""Reasons for which a controller may not write, or can't."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from controller.domain.reasons.base import Reason
+
+# One writer
+
+
+@dataclass(frozen=True)
+class HeldByAnother(Reason):
+    """Another command works in the environment."""
+
+    code: ClassVar[str] = "held-by-another"
+    environment: str
+    user: str
+    host: str
+    pid: int
+    command: str
+    since: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True)
+class HeldBySomebody(Reason):
+    """Another command works in the environment, and could not write down who it is."""
+
+    code: ClassVar[str] = "held-by-somebody"
+    environment: str
+    file: str
+
+
+@dataclass(frozen=True)
+class LockLost(Reason):
+    """The lock of the environment was removed or replaced while it was held."""
+
+    code: ClassVar[str] = "lock-lost"
+    file: str
+
+
+@dataclass(frozen=True)
+class RunTakenOver(Reason):
+    """Another controller has taken over the run since this one opened its journal."""
+
+    code: ClassVar[str] = "run-taken-over"
+    run: str
+    generation: int
+    """How many controllers had taken the run over when this one did."""
+    latest: int
+    """How many have by now."""
+
+
+# The disk
+
+
+@dataclass(frozen=True)
+class NotWritten(Reason):
+    """A file can't be written now, because the disk is full or fails."""
+
+    code: ClassVar[str] = "not-written"
+    file: str
+    problem: str

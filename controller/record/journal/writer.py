@@ -1,0 +1,37 @@
+"""Who writes a run's journal: the controller that took the run over last."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from controller.record.journal.table import GENERATION, Table
+
+
+class Lock(Protocol):
+    """The part of `record.environment_lock.EnvironmentLock` that is used here."""
+
+    def check(self) -> None: ...
+
+
+class WriterTable(Table):
+    """The value `generation` of the table `run`."""
+
+    def take_over(self, lock: Lock) -> int:
+        """Makes this journal the run's only writer: whoever had it before can't write it any more.
+
+        Args:
+            lock: The lock of the run's environment, which is checked before every write from now on.
+
+        Returns:
+            How many controllers have taken the run over by now. It is the fencing token of all that is written.
+
+        Raises:
+            DiskError: The disk is full or fails.
+            SupersededError: The lock is not held any more.
+        """
+        lock.check()
+        self._check_lock, self._generation = lock.check, self._latest_generation()
+        number = self._generation + 1
+        self._must_write(("INSERT OR REPLACE INTO run VALUES (?, ?)", (GENERATION, str(number))))
+        self._generation = number
+        return number

@@ -1,0 +1,36 @@
+"""What is said where a controller may not write, or can't, in words."""
+
+from __future__ import annotations
+
+from controller.domain.reasons import writing as reasons
+from controller.domain.times import iso
+from controller.words.reasons.dispatch import reason_in_words
+
+
+@reason_in_words.register
+def _(reason: reasons.HeldByAnother) -> str:
+    who = f"{reason.user}@{reason.host} (process {reason.pid})"
+    return f"`{reason.command}` of {who} works in the environment {reason.environment} since {iso(reason.since)}"
+
+
+@reason_in_words.register
+def _(reason: reasons.HeldBySomebody) -> str:
+    return f"another command works in the environment {reason.environment}; {reason.file} does not say which"
+
+
+@reason_in_words.register
+def _(reason: reasons.LockLost) -> str:
+    return f"the lock {reason.file} was removed or replaced while this command held it"
+
+
+@reason_in_words.register
+def _(reason: reasons.RunTakenOver) -> str:
+    return (
+        f"another controller has taken over the run {reason.run}: this one is number {reason.generation}, "
+        f"the latest is number {reason.latest}"
+    )
+
+
+@reason_in_words.register
+def _(reason: reasons.NotWritten) -> str:
+    return f"{reason.file} can't be written: {reason.problem}"

@@ -1,0 +1,35 @@
+"""The keys of a cloud: those that it makes when it starts, and those that calls of IAM and STS make later."""
+
+from __future__ import annotations
+
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.iam.models import iam_backends
+from moto.sts.models import sts_backends
+
+from localcloud.credentials import Credentials, Key
+
+
+class Keys:
+    """Finds keys by their id."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._own = {key.access_key_id: key for key in (credentials.user, credentials.role)}
+
+    def find(self, access_key_id: str) -> Key | None:
+        """Returns a key, or None if this cloud did not make it, or if it is switched off."""
+        return self._own.get(access_key_id) or _of_user(access_key_id) or _of_assumed_role(access_key_id)
+
+
+def _of_user(access_key_id: str) -> Key | None:
+    for user in iam_backends[DEFAULT_ACCOUNT_ID]["aws"].users.copy().values():
+        for key in list(user.access_keys):
+            if key.access_key_id == access_key_id and key.status == "Active":
+                return Key(key.access_key_id, key.secret_access_key)
+    return None
+
+
+def _of_assumed_role(access_key_id: str) -> Key | None:
+    for role in sts_backends[DEFAULT_ACCOUNT_ID]["aws"].assumed_roles.copy():
+        if role.access_key_id == access_key_id:
+            return Key(role.access_key_id, role.secret_access_key, role.session_token)
+    return None

@@ -1,0 +1,69 @@
+"""What a fault and its result are, for all layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault, or several in one run.
+
+    Attributes:
+        name: What it is repeated by: `make faults FAULT=NAME`.
+        kind: The row of the table that it is counted in.
+        seed: The seed that it was drawn with; None for one that was not drawn.
+    """
+
+    name: str
+    kind: str
+    seed: int | None = None
+
+    @property
+    def command(self) -> str:
+        """What shows the fault again."""
+        return f"make faults FAULT='{self.name}'" if self.seed is None else f"make faults SEED={self.seed}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a run with a fault.
+
+    Attributes:
+        has_happened: Whether the run got as far as the fault.
+        violations: The invariants that did not hold, each with what was seen.
+        heal_passes: How many passes in a row changed nothing although something was left to do.
+        told: What was told during the run, for a person who repeats the fault.
+    """
+
+    fault: Fault
+    has_happened: bool
+    violations: tuple[str, ...] = ()
+    heal_passes: int = 0
+    told: tuple[str, ...] = ()
+
+
+class Layer(Protocol):
+    """One layer of the campaign.
+
+    Attributes:
+        NAME: Its name in `faults.json`.
+        PROCESSES: How many of its faults may run at once.
+    """
+
+    NAME: str
+    PROCESSES: int
+
+    def singles(self) -> Iterable[Fault]:
+        """Returns every single fault of the layer."""
+
+    def pair(self, seed: int) -> Fault | None:
+        """Returns the faults of one run that this seed draws; None where the layer draws none."""
+
+    def run(self, fault: Fault) -> Result:
+        """Runs with a fault, and checks the invariants."""
+
+    def smaller(self, fault: Fault) -> Iterable[Fault]:
+        """Returns the faults that a violation may be shrunk to."""

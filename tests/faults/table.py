@@ -1,0 +1,41 @@
+"""What the campaign shows: a table by kind of fault, and `runs/bench/faults.json`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.faults.fault import Result
+
+
+def table(results: Sequence[Result]) -> str:
+    """Returns a table by kind of fault: how many there were, which violated an invariant, the slowest healing."""
+    kinds: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        if result.has_happened:
+            kinds[result.fault.kind].append(result)
+    lines = [f"{'fault':<34}{'runs':>6}{'violations':>12}{'slowest, stuck passes':>24}"]
+    for kind, own in sorted(kinds.items()):
+        violations = sum(bool(result.violations) for result in own)
+        slowest = max(result.heal_passes for result in own)
+        lines.append(f"{kind:<34}{len(own):>6}{violations:>12}{slowest:>24}")
+    return "\n".join(lines)
+
+
+def summary(by_layer: Mapping[str, Sequence[Result]], seeds: Sequence[int]) -> dict[str, Any]:
+    """Returns the content of `faults.json`. Only faults that happened are counted."""
+    happened = {name: [r for r in results if r.has_happened] for name, results in by_layer.items()}
+    everything = [result for results in happened.values() for result in results]
+    return {
+        "faults": len(everything),
+        "by_layer": {name: len(results) for name, results in happened.items()},
+        "violations": sum(bool(result.violations) for result in everything),
+        "seeds": {"first": seeds[0], "last": seeds[-1]} if seeds else None,
+        "slowest_heal_passes": max((result.heal_passes for result in everything), default=0),
+    }
+
+
+def violations(results: Sequence[Result]) -> list[str]:
+    """Returns each violation with the command that shows it again."""
+    return [f"{result.fault.command}\n    {what}" for result in results for what in result.violations]

@@ -1,0 +1,70 @@
+"""Every single fault of the simulated world heals, or ends the run, and violates no invariant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from tests.faults.campaign import CHUNK, run_one
+from tests.faults.fault import Fault, Result
+from tests.faults.simulation import layer
+from tests.faults.simulation.scenarios import SCENARIOS
+from tests.faults.table import violations
+
+Group = tuple[str, str]
+LEAST_FAULTS = 950
+MODULE = layer.__name__
+
+
+def group_of(fault: Fault) -> Group:
+    """Returns the scenario of a fault, and whether it is one of a call or an event."""
+    scenario, where, _ = fault.name.split("/")
+    return scenario, "events" if where in SCENARIOS[scenario].phases else "calls"
+
+
+def run_chunk(faults: list[Fault]) -> list[Result]:
+    """Runs with a few faults, one after the other."""
+    return [run_one(MODULE, fault) for fault in faults]
+
+
+@pytest.fixture(scope="module")
+def results() -> Iterator[dict[Group, list[Future[list[Result]]]]]:
+    """All single faults, on their way in two processes."""
+    groups: dict[Group, list[Fault]] = {}
+    for fault in layer.singles():
+        groups.setdefault(group_of(fault), []).append(fault)
+    with ProcessPoolExecutor(layer.PROCESSES, get_context("fork")) as pool:
+        yield {
+            group: [pool.submit(run_chunk, faults[i : i + CHUNK]) for i in range(0, len(faults), CHUNK)]
+            for group, faults in groups.items()
+        }
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["calls", "events"])
+@pytest.mark.parametrize("scenario", sorted(SCENARIOS))
+def test_every_single_fault_heals_or_ends_the_run(
+    scenario: str, kind: str, results: dict[Group, list[Future[list[Result]]]]
+) -> None:
+    done = [result for future in results[scenario, kind] for result in future.result()]
+    found = [line for result in done for line in violations([result])]
+    assert not found, f"{len(found)} violations; `make faults` shows each again:\n" + "\n".join(found)
+    assert sum(result.has_happened for result in done) > len(done) / 2
+
+
+def test_there_are_enough_single_faults() -> None:
+    assert len(layer.singles()) >= LEAST_FAULTS
+    assert len({fault.name for fault in layer.singles()}) == len(layer.singles())
+
+
+def test_a_pair_is_drawn_by_its_seed_alone() -> None:
+    assert layer.pair(7) == layer.pair(7) != layer.pair(8)
+
+
+def test_a_fault_that_does_not_exist_is_named() -> None:
+    with pytest.raises(LookupError, match="no fault 'nonsense'"):
+        layer.planned_of("nonsense")

@@ -1,0 +1,225 @@
+"""A fleet that is small enough to visit all of its states: two flavors, and a few nodes.
+
+A state says of each node how far it is, whether the hosts file names it and whether it is protected from scale-in; and
+what the groups are set to, whether the launcher runs, and whether the ranks train in the world of the hosts file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from controller.act.reconcile.actions import (
+    Action,
+    Commit,
+    Configure,
+    LetGo,
+    Reached,
+    SetCapacity,
+    SetHosts,
+    StartTraining,
+    StopTraining,
+)
+from controller.act.reconcile.next_actions import next_actions
+from controller.act.reconcile.seen import Seen, SeenNode, Standing
+from controller.domain import Fleet, LauncherState
+from controller.domain.goal import Goal
+
+FLAVORS = ("a", "b")
+
+
+class Way(int, Enum):
+    """How far a node is on its way into the training."""
+
+    PENDING = 0
+    COLD = 1
+    WARM = 2
+    TRAINS = 3
+
+
+@dataclass(frozen=True, order=True)
+class Node:
+    flavor: str
+    way: Way = Way.COLD
+    is_member: bool = False
+    is_protected: bool = True
+
+
+@dataclass(frozen=True)
+class State:
+    """A state of the world. Nodes are sorted, so that states that differ only in names are one."""
+
+    goal: Goal
+    nodes: tuple[Node, ...]
+    desired: tuple[int, ...]
+    ghosts: int = 0
+    """How many nodes that are gone the hosts file still names; 1 stands for any number."""
+    launcher: LauncherState = LauncherState.RUNNING
+    is_settled: bool = True
+    """Whether the ranks have taken the hosts file up."""
+
+
+class BrokenInvariantError(AssertionError):
+    """An action did what must never be done."""
+
+
+@dataclass(frozen=True)
+class View:
+    """How one pass sees the world: what does not answer, and whether the hosts file is old."""
+
+    silent: int | None = None
+    is_head_silent: bool = False
+    is_old: bool = False
+    asks_groups: bool = True
+
+
+def seen(state: State, view: View) -> Seen:
+    """Returns what a pass sees. A node's id is its place among the nodes."""
+    members = [node for node in state.nodes if node.is_member]
+    are_together = state.is_settled and not state.ghosts and all(node.way is Way.TRAINS for node in members)
+    nodes = tuple(
+        SeenNode(
+            str(place),
+            node.flavor,
+            Standing.SILENT if view.silent == place and node.way is not Way.PENDING else _standing(node, are_together),
+            is_member=node.is_member and not view.is_head_silent,
+            rank=place,
+        )
+        for place, node in enumerate(state.nodes)
+    )
+    return Seen(
+        nodes,
+        None if view.is_head_silent else state.launcher,
+        0 if view.is_head_silent else len(members) + state.ghosts,
+        Fleet(dict(zip(FLAVORS, state.desired, strict=True))) if view.asks_groups else None,
+        view.is_old,
+    )
+
+
+def _standing(node: Node, are_together: bool) -> Standing:
+    if node.way is Way.TRAINS:
+        return Standing.TRAINS if are_together and node.is_member else Standing.TRAINS_OTHERWISE
+    return {Way.PENDING: Standing.PENDING, Way.COLD: Standing.COLD, Way.WARM: Standing.WARM}[node.way]
+
+
+def passed(state: State, view: View = View(), fails_at: int | None = None) -> State:  # noqa: B008
+    """Returns the state after one pass. The pass ends before the action of the number `fails_at`, as if it had failed.
+
+    Raises:
+        BrokenInvariantError: An action did what must never be done.
+    """
+    for number, action in enumerate(next_actions(state.goal, seen(state, view))):
+        if number == fails_at:
+            break
+        state = done(state, action)
+    return sort(state)
+
+
+def done(state: State, action: Action) -> State:  # noqa: PLR0911
+    """Returns the state after an action."""
+    if isinstance(action, SetCapacity):
+        return _with_capacity(state, action.fleet)
+    if isinstance(action, Configure):
+        return _changed(state, action.nodes, lambda node: replace(node, way=max(node.way, Way.WARM)))
+    if isinstance(action, SetHosts):
+        return _with_hosts(state, {int(node) for node in action.nodes})
+    if isinstance(action, LetGo):
+        return _changed(state, action.nodes, lambda node: replace(node, is_protected=False))
+    if isinstance(action, (Commit, Reached)):
+        return replace(state, goal=Goal(state.goal.target))
+    if isinstance(action, StartTraining):
+        return replace(state, launcher=LauncherState.RUNNING)
+    if isinstance(action, StopTraining):
+        stopped = tuple(replace(n, way=min(n.way, Way.WARM)) for n in state.nodes)
+        return replace(state, launcher=LauncherState.DEAD, nodes=stopped)
+    return state
+
+
+def _changed(state: State, names: Sequence[str], change) -> State:  # type: ignore[no-untyped-def]
+    wanted = {int(name) for name in names}
+    nodes = tuple(change(node) if place in wanted else node for place, node in enumerate(state.nodes))
+    return replace(state, nodes=nodes)
+
+
+def _with_capacity(state: State, fleet: Fleet) -> State:
+    for flavor in FLAVORS:
+        training = sum(n.flavor == flavor and n.way is Way.TRAINS for n in state.nodes)
+        if state.goal.target.size and fleet.count(flavor) < training:
+            raise BrokenInvariantError(f"the capacity of {flavor} is lowered under what trains: {state}")
+    return replace(state, desired=tuple(fleet.count(flavor) for flavor in FLAVORS))
+
+
+def _with_hosts(state: State, places: set[int]) -> State:
+    is_held = any(node.way is Way.TRAINS and node.is_member for node in state.nodes)
+    if is_held and not any(state.nodes[place].way is Way.TRAINS for place in places):
+        raise BrokenInvariantError(f"the hosts file names no holder of the parameters: {state}")
+    nodes = tuple(replace(node, is_member=place in places) for place, node in enumerate(state.nodes))
+    return replace(state, nodes=nodes, ghosts=0, is_settled=False)
+
+
+def progressed(state: State) -> State:
+    """Returns the state after EC2 and the ranks have done what they were told."""
+    return sort(_settled(_scaled(state)))
+
+
+def _scaled(state: State) -> State:
+    nodes: list[Node] = []
+    for flavor, desired in zip(FLAVORS, state.desired, strict=True):
+        own = [n for n in state.nodes if n.flavor == flavor]
+        for victim in [n for n in own if not n.is_protected][: max(0, len(own) - desired)]:
+            if state.goal.target.size and victim.way is Way.TRAINS:
+                raise BrokenInvariantError(f"an instance ends that trains: {state}")
+            own.remove(victim)
+        own = [replace(n, way=max(n.way, Way.COLD)) for n in own]
+        nodes += own + [Node(flavor, Way.PENDING)] * (desired - len(own))
+    gone = sum(n.is_member for n in state.nodes) - sum(n.is_member for n in nodes)
+    return replace(state, nodes=tuple(nodes), ghosts=min(1, state.ghosts + gone))
+
+
+def _settled(state: State) -> State:
+    """The ranks take the hosts file up: members that are warm join, ranks that are not named any more leave."""
+    if state.launcher is not LauncherState.RUNNING:
+        return replace(state, nodes=tuple(replace(n, way=min(n.way, Way.WARM)) for n in state.nodes))
+    joined = {Way.WARM: Way.TRAINS}
+    left = {Way.TRAINS: Way.COLD}
+    nodes = tuple(replace(n, way=(joined if n.is_member else left).get(n.way, n.way)) for n in state.nodes)
+    return replace(state, nodes=nodes, is_settled=True)
+
+
+def faults(state: State) -> Iterator[State]:
+    """Yields the states after each single thing that may go wrong by itself."""
+    for place, node in enumerate(state.nodes):
+        others = (*state.nodes[:place], *state.nodes[place + 1 :])
+        ghosts = min(1, state.ghosts + node.is_member)
+        yield sort(replace(state, nodes=others, ghosts=ghosts, is_settled=False))  # lost
+        if node.way in (Way.WARM, Way.TRAINS):
+            rebooted = replace(node, way=Way.COLD)
+            yield sort(replace(state, nodes=(*others, rebooted), is_settled=False))
+    if state.launcher is LauncherState.RUNNING:
+        yield replace(state, launcher=LauncherState.DEAD)
+    if state.goal.way_back and state.goal.source.size:
+        yield replace(state, goal=Goal(state.goal.source))  # the move is given up
+
+
+def views(state: State) -> Iterator[View]:
+    """Yields each way in which a pass may see the state."""
+    yield View()
+    yield View(is_old=True)
+    yield View(is_head_silent=True)
+    for place in range(len(state.nodes)):
+        yield View(silent=place)
+
+
+def sort(state: State) -> State:
+    """Returns the state with its nodes in order."""
+    return replace(state, nodes=tuple(sorted(state.nodes)))
+
+
+def is_reached(state: State) -> bool:
+    """Returns whether all is as the goal wants it: the target trains together, and nothing else is paid."""
+    target = state.goal.target
+    fleet = Fleet.counted(node.flavor for node in state.nodes)
+    if fleet != target or Fleet(dict(zip(FLAVORS, state.desired, strict=True))) != target:
+        return False
+    return all(node.is_member and node.way is Way.TRAINS for node in state.nodes) and not (target.size and state.ghosts)

@@ -1,0 +1,535 @@
+"""A move, phase by phase: what it asks for, what it waits for, how it fails, and how it goes on after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from controller.act.aside import Aside
+from controller.act.mover import Mover
+from controller.act.reconcile.patience import MoveLimits
+from controller.act.track import Track
+from controller.domain import Fact, Fleet, Instance, Move, MovePhase, Observation, TrainingState
+from controller.domain.errors import (
+    AnsibleError,
+    AwsError,
+    CapacityFileError,
+    CentavoError,
+    GuardError,
+    StoppedError,
+    TerraformError,
+)
+from controller.domain.reasons import Reason, Said
+from controller.domain.reasons.moving import (
+    DidNotJoin,
+    NoAnswer,
+    NoCapacity,
+    NotRunning,
+    RankFailed,
+    TrainingEnded,
+    TrainingEndedInShrinking,
+)
+from controller.domain.reasons.plans import PlanRefused
+from tests.unit.controller.act.fleet_in_memory import BEGAN_AT, Clock, Cluster, pending, unreachable
+
+SOURCE, TARGET = Fleet({"t2.large": 2}), Fleet({"c5.large": 3})
+UNION = Fleet({"t2.large": 2, "c5.large": 3})
+OLD, NEW = ("i-1", "i-2"), ("i-3", "i-4", "i-5")
+LIMITS = MoveLimits(boot_s=30.0, configure_s=40.0, join_s=20.0, drain_s=10.0, poll_s=1.0)
+MOVE = Move(1, BEGAN_AT, SOURCE, TARGET, Said("cheaper"))
+GROWING = replace(MOVE, phase=MovePhase.GROWING)
+
+
+@dataclass
+class Desk:
+    """A runner at its work, and everything that it leaves behind."""
+
+    source: Fleet = SOURCE
+    saved: list[Move] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    errors: list[CentavoError] = field(default_factory=list)
+    """What made a pass fail that was tried again."""
+    unavailable: dict[str, Reason] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.clock = Clock()
+        self.cluster = Cluster.training(self.source, self.clock)
+
+    def run(self, move: Move = MOVE, passes: int = 200) -> Move:
+        """Makes passes as a process does that has just begun: it knows only what was saved."""
+        track = Track(self.clock, self.saved.append, lambda move, note: self.told.append(note))
+        aside = Aside(self.clock, 5.0)
+        mover = Mover(self.cluster, self.clock, LIMITS, track, self._remember, aside)
+        for _ in range(passes):
+            observation = self.cluster.observe()
+            if self.cluster.training_has_ended():
+                return mover.end_with_training(move)
+            move = self._pass(mover, move, observation)
+            if move.phase.is_final:
+                return move
+            self.clock.sleep(LIMITS.poll_s)
+        return move
+
+    def _pass(self, mover: Mover, move: Move, observation: Observation) -> Move:
+        try:
+            return mover.go_on(move, observation)
+        except StoppedError:
+            raise
+        except CentavoError as error:
+            self.errors.append(error)
+            return self.saved[-1] if self.saved else move
+
+    def _remember(self, flavors: Collection[str], reason: Reason) -> None:
+        self.unavailable |= dict.fromkeys(flavors, reason)
+
+    def phases(self) -> list[MovePhase]:
+        """Returns the phases that were saved, each once."""
+        return list(dict.fromkeys(move.phase for move in self.saved))
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+# a move that succeeds
+
+
+def test_a_move_grows_to_the_union_joins_and_shrinks_to_the_target(desk: Desk) -> None:
+    ended = desk.run()
+    assert (ended.phase, ended.outcome_reason, ended.ended_at) == (MovePhase.DONE, None, desk.clock.now())
+    assert desk.cluster.capacities == [UNION, TARGET]
+    assert desk.cluster.hosts_files == [OLD + NEW, NEW]
+    assert desk.cluster.fleet == TARGET
+    assert desk.phases() == [MovePhase.GROWING, MovePhase.JOINING, MovePhase.SHRINKING, MovePhase.DONE]
+    assert (ended.grown, set(ended.drain)) == (NEW, set(OLD))
+
+
+def test_the_new_nodes_are_prepared_before_they_join(desk: Desk) -> None:
+    desk.run()
+    assert desk.cluster.configured == [*OLD, *NEW]
+    assert desk.cluster.calls.index("configure") < desk.cluster.calls.index("set_hosts")
+
+
+def test_only_the_leaving_nodes_lose_their_protection_and_only_after_they_left_the_hosts_file(desk: Desk) -> None:
+    desk.run()
+    assert desk.cluster.unprotected == set(OLD)
+    calls = desk.cluster.calls
+    assert calls.index("lift_protection") > len(calls) - 1 - calls[::-1].index("set_hosts")
+
+
+def test_a_move_that_only_shrinks_configures_nothing() -> None:
+    desk = Desk(Fleet({"c5.large": 3}))
+    ended = desk.run(replace(MOVE, source=Fleet({"c5.large": 3}), target=Fleet({"c5.large": 1})))
+    assert ended.phase is MovePhase.DONE
+    assert "configure" not in desk.cluster.calls
+    assert desk.cluster.capacities == [Fleet({"c5.large": 1})]
+    assert desk.cluster.hosts == ["i-1"], "the lowest rank stays"
+
+
+def test_nodes_that_boot_slowly_are_waited_for(desk: Desk) -> None:
+    boot_until(desk, BEGAN_AT + 20)
+    assert desk.run().phase is MovePhase.DONE
+
+
+def boot_until(desk: Desk, at: float) -> None:
+    """Lets c5.large run only from a time on."""
+    seen = desk.cluster.workers
+
+    def workers() -> tuple[Instance, ...]:
+        return tuple(pending(i) if i.flavor == "c5.large" and desk.clock.now() < at else i for i in seen())
+
+    desk.cluster.workers = workers  # type: ignore[method-assign]
+
+
+# growing fails
+
+
+def undone(desk: Desk, move: Move = MOVE) -> Reason | None:
+    """Runs a move that has to be undone, and returns why it was: the source trains on, and nothing else runs."""
+    ended = desk.run(move)
+    assert ended.phase is MovePhase.ROLLED_BACK
+    assert desk.cluster.fleet == desk.source
+    assert set(desk.cluster.hosts) == set(OLD)
+    assert desk.cluster.capacities[-1] == desk.source
+    return ended.outcome_reason
+
+
+def test_capacity_that_ec2_does_not_have_is_given_up_at_once_and_blamed_on_its_flavor(desk: Desk) -> None:
+    desk.cluster.max_running = {"c5.large": 1}
+    desk.cluster.launch_errors = {"c5.large": "InsufficientInstanceCapacity", "t2.large": "an old failure"}
+    reason = undone(desk)
+    assert reason == NoCapacity({"c5.large": "InsufficientInstanceCapacity"})
+    assert desk.unavailable == {"c5.large": reason}
+    assert desk.clock.now() - BEGAN_AT < LIMITS.boot_s
+    assert desk.cluster.capacities == [UNION, SOURCE]
+
+
+def test_nodes_that_never_run_are_given_up_after_the_boot_limit(desk: Desk) -> None:
+    desk.cluster.max_running = {"c5.large": 1}
+    reason = undone(desk)
+    assert reason == NotRunning(Fleet({"c5.large": 2}), LIMITS.boot_s)
+    assert desk.unavailable == {"c5.large": reason}
+    assert LIMITS.boot_s <= desk.clock.now() - BEGAN_AT < LIMITS.boot_s + 5
+
+
+def test_instances_that_are_only_pending_do_not_count_as_running(desk: Desk) -> None:
+    boot_until(desk, BEGAN_AT + LIMITS.boot_s + 5)
+    assert undone(desk) == NotRunning(Fleet({"c5.large": 3}), LIMITS.boot_s)
+
+
+def test_nodes_that_never_answer_are_given_up_after_the_boot_limit(desk: Desk) -> None:
+    desk.cluster.mute = {"c5.large": "connection refused"}
+    reason = undone(desk)
+    assert reason == NoAnswer(dict.fromkeys(NEW, "connection refused"), LIMITS.boot_s)
+    assert desk.unavailable == {"c5.large": reason}
+    assert "configure" not in desk.cluster.calls
+
+
+def test_nodes_that_can_not_be_configured_are_given_back_and_their_flavors_blamed(desk: Desk) -> None:
+    error = AnsibleError("site.yml failed")
+    desk.cluster.errors["configure"] = [error, error]
+    assert undone(desk) == error.reason
+    assert desk.errors == [error], "it was tried twice"
+    assert desk.unavailable == {"c5.large": error.reason}
+    assert set(desk.cluster.hosts_files) <= {OLD}, "the training was never disturbed"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [GuardError("more than capacities", reason=PlanRefused(())), CapacityFileError("changed by someone else")],
+)
+def test_a_plan_or_file_that_is_refused_changes_nothing_and_blames_nobody(desk: Desk, error: CentavoError) -> None:
+    desk.cluster.errors["set_capacity"] = [error]
+    ended = desk.run()
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.REFUSED, error.reason)
+    assert desk.cluster.capacities == [] and desk.unavailable == {}
+
+
+def test_a_guard_that_refuses_after_nodes_were_added_undoes_the_move(desk: Desk) -> None:
+    desk.cluster.set_capacity(Fleet({"t2.large": 2, "c5.large": 1}))
+    desk.cluster.errors["set_capacity"] = [GuardError("more than capacities")]
+    assert undone(desk, GROWING) == Said("more than capacities")
+
+
+@pytest.mark.parametrize(("error", "blames"), [(TerraformError("apply failed"), True), (AwsError("no route"), False)])
+def test_a_failing_edge_undoes_the_growing(desk: Desk, error: CentavoError, blames: bool) -> None:
+    desk.cluster.errors["set_capacity"] = [error] * (60 if isinstance(error, AwsError) else 2)
+    boot_s = LIMITS.boot_s if isinstance(error, AwsError) else 0.0
+    ended = desk.run()
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.ROLLED_BACK, error.reason)
+    assert desk.clock.now() >= BEGAN_AT + boot_s
+    assert ("c5.large" in desk.unavailable) is blames
+
+
+def test_a_cloud_that_does_not_answer_for_a_moment_is_no_missing_node(desk: Desk) -> None:
+    desk.cluster.errors["workers"] = [unreachable(), unreachable()]
+    assert desk.run().phase is MovePhase.DONE
+
+
+def test_a_cloud_that_does_not_answer_until_the_boot_limit_is_no_flavors_fault(desk: Desk) -> None:
+    desk.cluster.errors["desired"] = [unreachable() for _ in range(60)]
+    ended = desk.run()
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.ROLLED_BACK, unreachable().reason)
+    assert desk.unavailable == {}
+    turned_at = BEGAN_AT + LIMITS.boot_s
+    assert ended.ended_at is not None and ended.ended_at >= turned_at
+
+
+def test_a_head_that_does_not_answer_until_the_boot_limit_is_no_flavors_fault(desk: Desk) -> None:
+    seen = desk.cluster.observe
+
+    def observe() -> Observation:
+        observation = seen()
+        return replace(observation, head=None) if desk.clock.now() < BEGAN_AT + 40 else observation
+
+    desk.cluster.observe = observe  # type: ignore[method-assign]
+    ended = desk.run()
+    assert (ended.phase, ended.outcome_reason) == (
+        MovePhase.ROLLED_BACK,
+        NoAnswer({"the head": "no answer"}, LIMITS.boot_s),
+    )
+    assert desk.unavailable == {} and desk.cluster.fleet == SOURCE
+
+
+# joining fails
+
+
+def test_ranks_that_never_join_are_given_back(desk: Desk) -> None:
+    desk.cluster.fact_of = lambda cluster, i, fact: None if i.instance_id in NEW else fact
+    reason = undone(desk)
+    assert reason == DidNotJoin(dict.fromkeys(NEW, "c5.large"), 5, LIMITS.join_s)
+    assert desk.unavailable == {"c5.large": reason}
+    assert desk.cluster.capacities == [UNION, SOURCE]
+    assert desk.cluster.hosts_files == [OLD + NEW, OLD]
+
+
+def test_a_rank_that_trains_in_another_world_size_has_not_joined(desk: Desk) -> None:
+    """A new rank may train among the new ones only, while the old ones train on without them."""
+    desk.cluster.fact_of = lambda cluster, i, fact: (
+        replace(fact, world_size=2 if i.instance_id in OLD else 3) if set(NEW) <= set(cluster.hosts) else fact
+    )
+    assert isinstance(undone(desk), DidNotJoin)
+
+
+@pytest.mark.parametrize("state", [s for s in TrainingState if s not in (TrainingState.TRAINING, TrainingState.FAILED)])
+def test_a_rank_in_any_other_state_than_training_has_not_joined(desk: Desk, state: TrainingState) -> None:
+    desk.cluster.fact_of = lambda cluster, i, fact: replace(fact, state=state) if i.instance_id == "i-3" else fact
+    assert undone(desk) == DidNotJoin({"i-3": "c5.large"}, 5, LIMITS.join_s)
+
+
+def test_a_fact_that_was_written_before_the_hosts_file_is_no_sign_of_joining(desk: Desk) -> None:
+    """A node that took part before has a fact of then, in which it trains in a world of the same size."""
+    written_at = BEGAN_AT - 1.0
+
+    def old_fact(cluster: Cluster, instance: Instance, fact: Fact) -> Fact:
+        return replace(fact, updated_at=written_at) if instance.instance_id in NEW else fact
+
+    desk.cluster.fact_of = old_fact
+    assert undone(desk) == DidNotJoin(dict.fromkeys(NEW, "c5.large"), 5, LIMITS.join_s)
+
+
+def test_a_fact_of_the_old_world_is_no_sign_of_joining_even_if_its_size_is_right(desk: Desk) -> None:
+    """Nodes are swapped one for one: every rank trained in a world of this size before."""
+    desk.cluster.fact_of = lambda cluster, i, fact: replace(
+        fact, updated_at=(cluster.hosts_written_at or 0.0) - 0.5, world_size=len(cluster.hosts)
+    )
+    assert isinstance(desk.run(passes=60).outcome_reason, DidNotJoin)
+
+
+def test_a_fact_that_was_written_with_the_hosts_file_counts(desk: Desk) -> None:
+    desk.cluster.fact_of = lambda cluster, i, fact: replace(fact, updated_at=cluster.hosts_written_at or BEGAN_AT)
+    assert desk.run().phase is MovePhase.DONE, "a fact of the same moment is not older"
+
+
+def test_a_rank_that_says_that_it_failed_is_not_waited_for(desk: Desk) -> None:
+    def failing(cluster: Cluster, instance: Instance, fact: Fact) -> Fact:
+        is_it = instance.instance_id == "i-4"
+        return replace(fact, state=TrainingState.FAILED, reason="out of memory") if is_it else fact
+
+    desk.cluster.fact_of = failing
+    reason = undone(desk)
+    assert reason == RankFailed("i-4", "c5.large", "out of memory")
+    assert desk.unavailable == {"c5.large": reason}
+    assert desk.clock.now() - BEGAN_AT < LIMITS.join_s
+
+
+def test_a_new_node_that_is_lost_before_it_joins_is_waited_for_again(desk: Desk) -> None:
+    desk.cluster.set_capacity(UNION)
+    desk.cluster.lose("i-4")
+    ended = desk.run(replace(MOVE, phase=MovePhase.JOINING, grown=NEW))
+    assert ended.outcome_reason == NotRunning(Fleet({"c5.large": 1}), LIMITS.boot_s), "nobody replaces it here"
+
+
+def test_a_new_node_that_its_group_replaces_keeps_the_move_going(desk: Desk) -> None:
+    desk.cluster.set_capacity(UNION)
+    desk.cluster.lose("i-4")
+    desk.cluster._scale(UNION)
+    assert desk.run(GROWING).phase is MovePhase.DONE
+    assert set(desk.cluster.hosts) == {"i-3", "i-5", "i-6"}
+
+
+# shrinking fails
+
+
+def at_shrinking(desk: Desk) -> Move:
+    """Puts the cluster where a move has grown, joined, and is about to shrink, and returns that move."""
+    desk.cluster.set_capacity(UNION)
+    desk.cluster.hosts = [*OLD, *NEW]
+    desk.cluster.capacities.clear()
+    return replace(MOVE, phase=MovePhase.SHRINKING, grown=NEW, drain=OLD)
+
+
+def test_survivors_that_go_on_late_keep_the_drained_nodes_only_for_as_long(desk: Desk) -> None:
+    """After the first node was let go there is only forward: the drained workers have ended."""
+    late = BEGAN_AT + 6.0
+    desk.cluster.fact_of = lambda cluster, i, fact: (
+        None if set(cluster.hosts) == set(NEW) and desk.clock.now() < late else fact
+    )
+    ended = desk.run(at_shrinking(desk))
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.DONE, None)
+    assert desk.cluster.hosts_files == [NEW] and desk.cluster.capacities == [TARGET]
+    assert late <= ended.ended_at <= late + 5  # type: ignore[operator]
+
+
+def test_one_survivor_that_never_goes_on_holds_nothing_up_for_longer_than_the_drain_limit(desk: Desk) -> None:
+    desk.cluster.fact_of = lambda cluster, i, fact: None if i.instance_id == "i-4" else fact
+    ended = desk.run(at_shrinking(desk))
+    assert ended.phase is MovePhase.DONE
+    assert BEGAN_AT + LIMITS.drain_s <= ended.ended_at <= BEGAN_AT + LIMITS.drain_s + 5  # type: ignore[operator]
+    assert desk.cluster.fleet == TARGET
+
+
+def test_nothing_is_given_back_while_no_survivor_trains(desk: Desk) -> None:
+    desk.cluster.fact_of = lambda cluster, i, fact: None if set(cluster.hosts) == set(NEW) else fact
+    assert desk.run(at_shrinking(desk), passes=100).phase is MovePhase.SHRINKING
+    assert desk.cluster.capacities == [] and desk.cluster.unprotected == set()
+
+
+@pytest.mark.parametrize("call", ["set_hosts", "set_capacity", "lift_protection", "desired"])
+@pytest.mark.parametrize("error", [TerraformError("locked"), GuardError("more"), AnsibleError("no route")])
+def test_an_action_that_fails_while_nodes_leave_is_tried_again(desk: Desk, call: str, error: CentavoError) -> None:
+    move = at_shrinking(desk)
+    desk.cluster.errors[call] = [error, error, error]
+    ended = desk.run(move)
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.DONE, None)
+    assert desk.errors == [error, error, error]
+    assert desk.cluster.fleet == TARGET
+
+
+def test_a_survivor_that_is_lost_while_the_others_leave_does_not_bring_them_back(desk: Desk) -> None:
+    move = at_shrinking(desk)
+    desk.run(move, passes=1)
+    desk.cluster.lose("i-4")
+    ended = desk.run(move)
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.DONE, None)
+    assert desk.cluster.capacities == [TARGET]
+    assert {"i-3", "i-5"} <= set(desk.cluster.hosts) and not {*desk.cluster.hosts} & {*OLD}
+
+
+def test_a_target_that_is_lost_as_a_whole_turns_the_move_round(desk: Desk) -> None:
+    move = at_shrinking(desk)
+    for node in NEW:
+        desk.cluster.lose(node)
+    desk.cluster.max_running = {"c5.large": 0}
+    ended = desk.run(move)
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.ROLLED_BACK, NotRunning(TARGET, LIMITS.boot_s))
+    assert desk.cluster.fleet == SOURCE and set(desk.cluster.hosts) == set(OLD)
+
+
+def test_a_source_that_is_lost_while_a_move_is_undone_turns_it_round_again(desk: Desk) -> None:
+    move = replace(at_shrinking(desk), phase=MovePhase.JOINING, outcome_reason=Said("too late"))
+    for node in OLD:
+        desk.cluster.lose(node)
+    desk.cluster.max_running = {"t2.large": 0}
+    ended = desk.run(move)
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.DONE, None)
+    assert desk.cluster.fleet == TARGET and set(desk.cluster.hosts) == set(NEW)
+
+
+# going back fails
+
+
+def test_a_way_back_that_is_blocked_is_tried_again(desk: Desk) -> None:
+    desk.cluster.mute = {"c5.large": "connection refused"}
+    desk.cluster.errors["lift_protection"] = [AwsError("no route"), AwsError("no route")]
+    assert undone(desk) == NoAnswer(dict.fromkeys(NEW, "connection refused"), LIMITS.boot_s)
+    assert len(desk.errors) == 2
+
+
+# the training ends meanwhile
+
+
+def test_a_move_that_the_trainings_end_overtakes_is_undone_without_a_trace(desk: Desk) -> None:
+    desk.cluster.max_running = {"c5.large": 0}
+    desk.cluster.ends_at_step = 3
+    ended = desk.run()
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.ROLLED_BACK, TrainingEnded())
+    assert desk.unavailable == {}
+
+
+def test_a_move_that_is_being_undone_keeps_its_reason_when_the_training_ends(desk: Desk) -> None:
+    desk.cluster.ends_at_step = 1
+    why = Said("no capacity")
+    ended = desk.run(replace(MOVE, phase=MovePhase.JOINING, outcome_reason=why))
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.ROLLED_BACK, why)
+
+
+def test_a_move_that_shrinks_counts_as_done_when_the_training_ends(desk: Desk) -> None:
+    move = at_shrinking(desk)
+    desk.cluster.ends_at_step = 1
+    ended = desk.run(move)
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.DONE, TrainingEndedInShrinking())
+
+
+# a controller that was stopped or killed goes on
+
+
+class KilledError(BaseException):
+    """The process dies here, as by kill -9."""
+
+
+def kill_at(desk: Desk, number: int) -> None:
+    """Lets the process die before the call of this number, once."""
+    call, left = desk.cluster._call, [number]
+
+    def killing(name: str) -> None:
+        left[0] -= 1
+        if left[0] == -1:
+            raise KilledError
+        call(name)
+
+    desk.cluster._call = killing  # type: ignore[method-assign]
+
+
+def test_a_move_goes_on_after_a_kill_before_any_of_its_calls_and_asks_for_nothing_else() -> None:
+    desk = Desk()
+    desk.run()
+    calls = len(desk.cluster.calls)
+    assert calls > 10
+    for number in range(calls):
+        desk = Desk()
+        kill_at(desk, number)
+        with pytest.raises(KilledError):
+            desk.run()
+        ended = desk.run(desk.saved[-1] if desk.saved else MOVE)
+        assert ended.phase is MovePhase.DONE, f"killed before call {number}"
+        assert desk.cluster.fleet == TARGET
+        assert list(dict.fromkeys(desk.cluster.capacities)) == [UNION, TARGET], f"killed before call {number}"
+
+
+def test_a_way_back_goes_on_after_a_kill_before_any_of_its_calls() -> None:
+    for number in range(200):
+        desk = Desk()
+        desk.cluster.fact_of = lambda cluster, i, fact: None if i.instance_id in NEW else fact
+        kill_at(desk, number)
+        try:
+            ended = desk.run()
+        except KilledError:
+            ended = desk.run(desk.saved[-1] if desk.saved else MOVE)
+        else:
+            assert number > 10
+            return
+        assert ended.phase is MovePhase.ROLLED_BACK, f"killed before call {number}"
+        assert desk.cluster.fleet == SOURCE and set(desk.cluster.hosts) == set(OLD)
+    pytest.fail("the move made more calls than were tried")
+
+
+@pytest.mark.parametrize("phase", [MovePhase.PROPOSED, MovePhase.GROWING])
+def test_an_early_phase_is_resumed_where_nothing_was_done_yet(desk: Desk, phase: MovePhase) -> None:
+    assert desk.run(replace(MOVE, phase=phase)).phase is MovePhase.DONE
+    assert desk.cluster.capacities == [UNION, TARGET]
+
+
+def test_joining_is_resumed_without_asking_for_capacity_again(desk: Desk) -> None:
+    desk.cluster.set_capacity(UNION)
+    desk.cluster.configured += NEW
+    desk.cluster.capacities.clear()
+    assert desk.run(replace(MOVE, phase=MovePhase.JOINING, grown=NEW)).phase is MovePhase.DONE
+    assert desk.cluster.capacities == [TARGET]
+    assert "configure" not in desk.cluster.calls
+
+
+def test_shrinking_is_resumed_with_the_nodes_that_were_chosen_to_leave(desk: Desk) -> None:
+    move = replace(at_shrinking(desk), target=Fleet({"t2.large": 1, "c5.large": 3}), drain=("i-1",))
+    assert desk.run(move).phase is MovePhase.DONE
+    assert set(desk.cluster.hosts) == {"i-2", *NEW}
+    assert desk.cluster.capacities == [Fleet({"t2.large": 1, "c5.large": 3})]
+
+
+@pytest.mark.parametrize("phase", [MovePhase.GROWING, MovePhase.JOINING, MovePhase.SHRINKING])
+def test_a_way_back_is_resumed_in_each_phase(desk: Desk, phase: MovePhase) -> None:
+    move = replace(at_shrinking(desk), phase=phase, outcome_reason=Said("it failed"))
+    if phase is MovePhase.GROWING:
+        desk.cluster.hosts = [*OLD]
+    assert undone(desk, move) == Said("it failed")
+
+
+def test_a_person_who_stops_the_controller_leaves_the_move_as_it_is(desk: Desk) -> None:
+    desk.cluster.errors["configure"] = [StoppedError("Stopped.")]  # a StoppedError is no failure of the move
+    with pytest.raises(StoppedError):
+        desk.run()
+    assert desk.saved[-1].phase is MovePhase.GROWING and desk.saved[-1].outcome_reason is None
+    assert desk.run(desk.saved[-1]).phase is MovePhase.DONE
