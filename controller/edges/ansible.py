@@ -183,7 +183,7 @@ class Ansible:
         limit: Sequence[str] | None = None,
         also: Callable[[Outcome, Mapping[str, Any]], None] = lambda outcome, event: None,
     ) -> tuple[Outcome, str]:
-        outcome, mark = Outcome(), f"{os.getpid()}-{uuid.uuid4().hex}"
+        outcome, mark, status = Outcome(), f"{os.getpid()}-{uuid.uuid4().hex}", "failed"
         # ansible-runner has a time limit of its own, which goes by the machine's clock, and that clock may be set.
         deadline = elapsed_s() + timeout_s
 
@@ -192,26 +192,17 @@ class Ansible:
             also(outcome, event)
             return ident != FACTS_IDENT
 
-        status = "failed"
         try:
-            self._artifacts.mkdir(parents=True, exist_ok=True)
-            runner = ansible_runner.run(
-                private_data_dir=str(self._artifacts),
-                project_dir=str(self._directory),
-                playbook=str(Path("playbooks") / playbook),
+            status = self._status_of(
+                playbook,
                 inventory=inventory(access, instances),
                 extravars=dict(variables),
                 limit=":".join(limit) if limit else None,
                 ident=ident,
-                quiet=True,
-                settings={"pexpect_timeout": POLL_S},
                 event_handler=handle,
                 cancel_callback=lambda: self._is_stopping() or elapsed_s() > deadline,
                 envvars={**self._environment(), MARKER: mark},
             )
-            status = str(runner.status)
-        except (OSError, pexpect.ExceptionPexpect, ansible_runner.exceptions.AnsibleRunnerException) as error:
-            raise _unusable(playbook, error) from error
         finally:
             if outcome.under_way or status == "canceled":
                 end_marked(MARKER, mark)
@@ -222,6 +213,22 @@ class Ansible:
             outcome.end_late(timeout_s)
         end_connections(access, outcome.silent)
         return outcome, status
+
+    def _status_of(self, playbook: str, **options: Any) -> str:
+        """Runs ansible-runner. Returns its status. Raises AnsibleError where Ansible can't be run."""
+        try:
+            self._artifacts.mkdir(parents=True, exist_ok=True)
+            runner = ansible_runner.run(
+                private_data_dir=str(self._artifacts),
+                project_dir=str(self._directory),
+                playbook=str(Path("playbooks") / playbook),
+                quiet=True,
+                settings={"pexpect_timeout": POLL_S},
+                **options,
+            )
+        except (OSError, pexpect.ExceptionPexpect, ansible_runner.exceptions.AnsibleRunnerException) as error:
+            raise _unusable(playbook, error) from error
+        return str(runner.status)
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])

@@ -22,7 +22,7 @@ from controller.domain.errors import StoppedError, TerraformError
 from controller.domain.reasons.moving import StateLocked, TerraformFailed, TerraformTookTooLong
 from controller.domain.times import iso
 from controller.edges.limited import Ended, run_limited
-from controller.edges.processes import process, this_process
+from controller.edges.process_identity import process, this_process
 from controller.edges.terraform_lock import (
     OPERATIONS,
     Records,

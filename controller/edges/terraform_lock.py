@@ -19,7 +19,7 @@ from pathlib import Path
 
 from controller.domain.errors import DiskError, StoppedError
 from controller.edges.files import write_whole
-from controller.edges.processes import Process
+from controller.edges.process_identity import Process
 
 OPERATIONS = {"plan": "OperationTypePlan", "apply": "OperationTypeApply"}
 """The commands that lock the state, and what Terraform writes into the lock for each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from controller.act.reconcile.patience import MoveLimits
@@ -19,10 +20,12 @@ from controller.domain.errors import (
     NodesError,
     TerraformError,
 )
+from controller.domain.reasons import Reason
 from controller.edges.clock import Clock
 from controller.record.journal import Journal
 from controller.record.live.reporter import Reporter
 
+KEEP_TRIES = 3
 PASSING_TROUBLES = (
     AwsError,
     AnsibleError,
@@ -50,6 +53,24 @@ class Job:
     def settings(self) -> ControllerSettings:
         """The controller's settings."""
         return self.environment.settings.controller
+
+    def keep(self, write: Callable[[], None]) -> None:
+        """Writes to the journal what a later controller would find out by itself, too.
+
+        Where the disk is full or fails, that is tried again for a while. Then the run goes on without it.
+        """
+        for _ in range(KEEP_TRIES):
+            try:
+                write()
+                return
+            except DiskError as error:
+                self.note(f"the journal could not be written: {error.what}")
+                self.clock.sleep(self.settings.poll_s)
+
+    def end(self, status: str, reason: Reason | None) -> None:
+        """Keeps how the training ended."""
+        at = self.clock.now()
+        self.keep(lambda: self.journal.end(status, reason, at))
 
     def note(self, message: str) -> None:
         """Tells people something, and keeps it in the journal."""

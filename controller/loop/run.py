@@ -10,12 +10,13 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
+from controller.domain.errors import CentavoError
 from controller.edges.clock import Clock
 from controller.loop.approval import Approval, at_once
 from controller.loop.deciding import Decider
 from controller.loop.finish import finish
 from controller.loop.job import Job
-from controller.loop.start import start
+from controller.loop.start import START_TROUBLES, start
 from controller.loop.training import Training
 from controller.loop.waits import Waits
 from controller.record.journal import Journal, Stage
@@ -51,27 +52,49 @@ class Optimizer:
 
         Raises:
             StoppedError: A person stopped the controller. The journal holds the state.
+            CentavoError: The training could not be started. What was made for it was given back.
             TrainingFailedError: The training did not succeed. Everything was given back.
             BudgetReachedError: The training was stopped, since its budget is used up. Everything was given back.
         """
-        journal = self._job.journal
+        job, stage = self._job, self._job.journal.stage()
+        failure: CentavoError | None = None
         try:
-            self._job.cluster.capacity.read()
-            if journal.stage() is Stage.STARTING:
-                start(self._job, self._bring_up)
-                journal.set_stage(Stage.TRAINING)
-            if journal.stage() is Stage.TRAINING:
+            job.cluster.capacity.read()
+            if stage is Stage.STARTING:
+                stage, failure = self._start()
+            if stage is Stage.TRAINING:
                 self._training.accompany()
-                journal.set_stage(Stage.ENDING)
-            if journal.stage() is Stage.ENDING:
-                finish(self._job)
-                journal.set_stage(Stage.ENDED)
+                stage = self._enter(Stage.ENDING)
+            if stage is Stage.ENDING:
+                finish(job)
+                self._enter(Stage.ENDED)
         finally:
-            report = write_report(journal, self._usd_per_hour(), self._job.clock.now())
-        error = error_of(report, journal.directory)
+            report = write_report(job.journal, self._usd_per_hour(), job.clock.now())
+        error = failure or error_of(report, job.journal.directory)
         if error is not None:
             raise error
         return report
+
+    def _start(self) -> tuple[Stage, CentavoError | None]:
+        """Starts the training. Returns the stage that comes next, and why the start has failed.
+
+        What was made for a start that fails is given back.
+        """
+        job = self._job
+        try:
+            start(job, self._bring_up)
+        except START_TROUBLES as error:
+            if not job.cluster.made.is_anything:
+                raise
+            job.note(f"the training could not be started: {error.what}")
+            job.end("failed", error.reason)
+            return self._enter(Stage.ENDING), error
+        return self._enter(Stage.TRAINING), None
+
+    def _enter(self, stage: Stage) -> Stage:
+        """Keeps the stage that the run is in now, and returns it."""
+        self._job.keep(lambda: self._job.journal.set_stage(stage))
+        return stage
 
     def _usd_per_hour(self) -> dict[str, float]:
         return {flavor: price.usd_per_hour for flavor, price in self._job.cluster.costs.prices().items()}

@@ -13,11 +13,17 @@ from controller.act.reconcile.seen import Seen
 from controller.cluster import LiveCluster
 from controller.config.settings import ControllerSettings
 from controller.domain import Fleet, Observation
-from controller.domain.errors import AwsError
+from controller.domain.errors import AnsibleError, AwsError, DiskError, FlavorsError, HeadError, TerraformError
 from controller.domain.goal import Goal
 from controller.edges.clock import Clock
 from controller.loop.job import Job, move_limits
 from controller.words.once import Once
+
+TRIES = 3
+"""How often in a row preparing the nodes and starting the training may fail."""
+TRIED_AGAIN = (AnsibleError, AwsError, DiskError)
+START_TROUBLES = (*TRIED_AGAIN, TerraformError, FlavorsError, HeadError)
+"""The errors of a start that is given up. What was made is given back then."""
 
 
 def start(job: Job, bring_up: Callable[[], None]) -> None:
@@ -30,13 +36,27 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
     """
     job.note("bringing the fleet up")
     bring_up()
-    coming_up = ComingUp(job.cluster, job.clock, job.settings, job.cluster.capacity.read(), Once(job.note))
-    doer = Doer(job.cluster, job.settings.timeouts.configure_s, job.note)
-    while True:
-        actions = coming_up.wait()
-        if actions == (Reached(),):
-            return
-        doer.do(actions)
+    tell = Once(job.note)
+    coming_up = ComingUp(job.cluster, job.clock, job.settings, job.cluster.capacity.read(), tell)
+    failures = 0
+    while failures < TRIES:
+        try:
+            if _go_on(job, coming_up):
+                return
+            failures = 0
+        except TRIED_AGAIN as error:
+            failures += 1
+            if failures == TRIES:
+                raise
+            tell(f"this attempt was given up: {error.what}")
+            job.clock.sleep(job.settings.poll_s)
+
+
+def _go_on(job: Job, coming_up: ComingUp) -> bool:
+    """Does what is next to start the training. Returns whether it was started."""
+    actions = coming_up.wait()
+    Doer(job.cluster, job.settings.timeouts.configure_s, job.note).do(actions)
+    return actions == (Reached(),)
 
 
 def wait_until_up(cluster: LiveCluster, clock: Clock, settings: ControllerSettings, fleet: Fleet) -> None:

@@ -42,7 +42,7 @@ class Training:
                 pause_s = job.settings.poll_s if is_busy else job.settings.interval_s
                 job.clock.sleep(pause_s - (job.clock.now() - began))
         self._keep_end()
-        self._moving.end_with_training()
+        job.keep(self._moving.end_with_training)
 
     def _is_over(self) -> bool:
         """Returns whether the training has ended, or has to be stopped."""
@@ -62,7 +62,7 @@ class Training:
         if end is not None:
             stop = None if end.finished else Stop("failed", end.reason or LauncherFailed(None))
         status, reason = ("finished", None) if stop is None else (stop.status, stop.reason)
-        job.journal.end(status, reason, job.clock.now())
+        job.end(status, reason)
         keep_speeds(job.environment, job.journal)
         job.note("the training has finished" if reason is None else f"the training ends: {reason_in_words(reason)}")
 

@@ -15,6 +15,7 @@ from controller.observe.clocks import clocks_off
 from controller.record.report.ended import BUDGET_REACHED
 from controller.words.once import Once
 from controller.words.reasons import reason_in_words
+from controller.words.reasons.health import ailment_in_words
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Vigil:
         self._signs = watch(self._signs, observation, self._limits)
         ailments = diagnose(self._signs, self._job.journal.remedies(), self._limits, self._head_state())
         if ailments:
-            self._note_ailments("; ".join(reason_in_words(ailment.reason) for ailment in ailments))
+            self._note_ailments("; ".join(map(ailment_in_words, ailments)))
         for ailment in ailments:
             if ailment.remedy is RemedyKind.END_TRAINING:
                 return Stop("failed", ailment.reason)

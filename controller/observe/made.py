@@ -36,6 +36,14 @@ class Made:
         return self._outputs
 
     @property
+    def is_anything(self) -> bool:
+        """Whether Terraform has made the environment. What can't be read counts as nothing."""
+        try:
+            return self.outputs is not None
+        except CentavoError:
+            return False
+
+    @property
     def group_flavors(self) -> dict[str, str]:
         """By Auto Scaling group its flavor."""
         return {output.autoscaling_group: flavor for flavor, output in self.outputs.flavors.items()}

@@ -22,7 +22,7 @@ from controller.domain.errors import LockedError, SupersededError
 from controller.domain.reasons.writing import HeldByAnother, HeldBySomebody, LockLost
 from controller.domain.times import iso
 from controller.edges.files import not_written
-from controller.edges.processes import Process, this_process
+from controller.edges.process_identity import Process, this_process
 from controller.words.reasons.sentences import as_sentence
 
 FILE_NAME = "controller.lock"

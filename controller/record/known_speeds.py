@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from controller.domain import FlavorEstimate
+from controller.domain.errors import DiskError
 from controller.edges.files import write_whole
 
 SECTIONS = ("model", "vocabulary", "batch")
@@ -67,8 +69,7 @@ def recall(file: Path, name: str, now: float) -> dict[str, float]:
 def keep(file: Path, name: str, estimates: Iterable[FlavorEstimate], measured_at: float) -> None:
     """Adds what was measured, and removes what is too old. A file that can't be read is replaced.
 
-    Raises:
-        DiskError: The file can't be written.
+    On a full disk the file stays as it was: a later run measures again.
     """
     measured = {
         (name, e.flavor): KnownSpeed(name, e.flavor, e.tokens_per_s, e.observations, measured_at)
@@ -76,7 +77,8 @@ def keep(file: Path, name: str, estimates: Iterable[FlavorEstimate], measured_at
         if e.tokens_per_s is not None and e.observations > 0
     }
     if measured:
-        _write(file, {**_earlier(file, measured_at), **measured}.values())
+        with suppress(DiskError):
+            _write(file, {**_earlier(file, measured_at), **measured}.values())
 
 
 def _earlier(file: Path, now: float) -> dict[tuple[str, str], KnownSpeed]:

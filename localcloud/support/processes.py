@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,9 @@ INSTANCE_MARKER = "CENTAVO_LOCALCLOUD_INSTANCE"
 
 STATE_MARKER = "CENTAVO_LOCALCLOUD_STATE"
 """The environment variable that holds the state directory in every process of every host."""
+
+
+MOST_ROUNDS = 20  # on a machine on which processes start all the time, a search has to end too
 
 
 class _Stat(NamedTuple):
@@ -39,7 +42,7 @@ def marked(name: str, value: str) -> set[int]:
     needle = _needle(name, value)
     children: dict[int, list[int]] = {}
     found: list[int] = []
-    for pid in _process_ids():
+    for pid in _also_those_that_start_meanwhile():
         stat = _stat_if_alive(pid)
         if stat is None:
             continue
@@ -100,6 +103,20 @@ def _kill_newest_first(needle: bytes) -> None:
     for pid in sorted(_process_ids(), reverse=True):
         if needle in _environment(pid) and pid != os.getpid():
             send([pid], signal.SIGKILL)
+
+
+def _also_those_that_start_meanwhile() -> Iterator[int]:
+    """Returns the ids of all processes, with those of children that are born while the caller looks at their parents.
+
+    Otherwise a process that forks and ends before the caller comes to it would hide its child.
+    """
+    seen: set[int] = set()
+    for _ in range(MOST_ROUNDS):
+        new = set(_process_ids()) - seen
+        if not new:
+            return
+        yield from sorted(new)
+        seen |= new
 
 
 def _process_ids() -> list[int]:

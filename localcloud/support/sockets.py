@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,15 +44,41 @@ class Ends:
         return self.peer[1] == 0
 
 
-def tcp_connections() -> dict[int, Ends]:
-    """Returns the ends of all TCP sockets of this machine, by the number of their inode."""
-    found: dict[int, Ends] = {}
+@dataclass(frozen=True)
+class TcpSocket:
+    """A TCP socket of this machine: its inode, the id of the user who holds it, and its ends."""
+
+    inode: int
+    user: int
+    ends: Ends
+
+
+def tcp_sockets() -> Iterator[TcpSocket]:
+    """Returns all TCP sockets of this machine, as `/proc/net/tcp` shows them (proc(5))."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
             for line in Path(table).read_text().splitlines()[1:]:
                 columns = line.split()
-                found[int(columns[9])] = Ends(_address(columns[1]), _address(columns[2]))
-    return found
+                ends = Ends(_address(columns[1]), _address(columns[2]))
+                yield TcpSocket(int(columns[9]), int(columns[7]), ends)
+
+
+def tcp_connections() -> dict[int, Ends]:
+    """Returns the ends of all TCP sockets of this machine, by their inode."""
+    return {one.inode: one.ends for one in tcp_sockets()}
+
+
+def user_of_peer(peer: Address, own: Address) -> int | None:
+    """Returns the id of the user whose process holds the other end of a connection on this machine.
+
+    Args:
+        peer: the IPv4 address and the port of the other end.
+        own: the IPv4 address and the port of this end.
+
+    Returns:
+        The user's id; None if the connection has ended or comes from elsewhere.
+    """
+    return next((one.user for one in tcp_sockets() if one.ends == Ends(peer, own)), None)
 
 
 def sockets_of(pids: Iterable[int]) -> dict[int, tuple[int, int]]:

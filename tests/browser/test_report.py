@@ -23,7 +23,7 @@ from tests.unit.controller.record.synthetic import BEGAN, PRICES
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs_tool("chromium")]
 PLOTS = ("fleet", "cost", "compute", "loss", "scaling")
-RUNS = ("moved_run", "moveless_run", "failed_run", "interrupted_run", "running_run")
+RUNS = ("moved_run", "moveless_run", "failed_run", "stopped_run", "interrupted_run", "running_run")
 MEASURE = """svg => { const r = svg.getBoundingClientRect();
   return [r.width, r.height, svg.querySelectorAll('path').length, svg.querySelectorAll('text').length]; }"""
 CHOOSE_MOVES = """(() => { const s = document.querySelector('#decisions select'); s.value = 'move';

@@ -41,6 +41,7 @@ RUNS: list[Callable[[Path], Journal]] = [
     synthetic.moved_run,
     synthetic.moveless_run,
     synthetic.failed_run,
+    synthetic.stopped_run,
     synthetic.interrupted_run,
     synthetic.running_run,
 ]

@@ -44,7 +44,7 @@ def run_one(module: str, fault: Fault) -> Result:
         for single in layer.smaller(fault):
             alone = layer.run(single)
             if alone.violations:
-                return replace(alone, told=())
+                return replace(alone, fault=replace(alone.fault, kind=fault.kind), told=())
     return replace(result, told=())
 
 

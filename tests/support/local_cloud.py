@@ -126,7 +126,7 @@ class LocalCloud:
         return boto3.client(
             service, endpoint_url=self.endpoint, region_name="us-east-1",
             aws_access_key_id=key.access_key_id, aws_secret_access_key=key.secret_access_key,
-            config=Config(retries={"total_max_attempts": 1}, **config),
+            config=Config(**{"retries": {"total_max_attempts": 1}, **config}),
         )  # fmt: skip
 
     def _make_network(self) -> None:

@@ -47,13 +47,11 @@ class HorovodSettings(Section):
         description="seconds that a rank may take to come to the next world after others are ready for it; then it is "
         "dropped (three steps, where these take longer)",
     )
-    stall_timeout_s: int = Field(
-        default=600, ge=60, description="seconds that ranks wait in an exchange for a rank that does not come to it"
-    )
     stuck_timeout_s: Number = Field(
         default=1800,
         gt=0,
-        description="seconds without a step of any rank after which the launcher begins again from the last checkpoint",
+        description="seconds without a step of any rank after which the launcher begins again from the last "
+        "checkpoint; scoring the model at the end counts as one step",
     )
     log_level: LogLevel = Field(default="ERROR", description="of Horovod's own log")
 
@@ -113,8 +111,6 @@ class HorovodSettings(Section):
             "HOROVOD_TIMELINE": self.timeline and os.path.expanduser(self.timeline),
             "HOROVOD_HIERARCHICAL_ALLREDUCE": "1" if self.hierarchical_allreduce else None,
             "HOROVOD_GLOO_TIMEOUT_SECONDS": self.gloo_timeout_s,
-            "HOROVOD_STALL_CHECK_TIME_SECONDS": min(60, self.stall_timeout_s // 2),
-            "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": self.stall_timeout_s,
             "HOROVOD_LOG_LEVEL": self.log_level,
         }
         return {name: str(value) for name, value in optional.items() if value is not None}

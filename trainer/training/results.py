@@ -22,8 +22,7 @@ NAMES = re.compile(r"model\.params|model\.json|vocabulary|train\.log|scores\.jso
 MOST_FILES = 100
 LARGEST_FILE_BYTES = 16 << 30
 KEEP_PATIENCE_S = 480.0
-"""How long a storage that does not answer is tried again at the end. The other ranks wait meanwhile, for
-`horovod.stall_timeout_s` at most."""
+"""How long a storage that does not answer is tried again at the end, for one file. The other ranks wait meanwhile."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 
 

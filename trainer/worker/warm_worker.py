@@ -30,6 +30,7 @@ from trainer.worker.reception import Greeting, Interrupted, Outdated, Reception
 log = logging.getLogger(__name__)
 
 PROGRESS_S = 2.0
+PROBE_S = 0.5
 LAUNCHER_SILENCE_S = 120.0
 """How long a launcher may be silent, which tells its ranks every few seconds that it is alive."""
 CHECKPOINT_GRACE_S = 60.0
@@ -118,10 +119,11 @@ def _listen(connection: LauncherConnection, rank: Rank) -> None:
             if message is not None and "hosts" in message:
                 host_updates.notice()
     rank.requests.is_cut_off = True
-    if Rendezvous(os.environ).is_there():
+    rendezvous = Rendezvous(os.environ)
+    while rendezvous.is_there():  # a launcher that is being ended may answer for a while yet
         rank.requests.leave("the connection to the launcher is lost")
-    else:
-        rank.requests.stop("the launcher is gone", CHECKPOINT_GRACE_S)
+        time.sleep(PROBE_S)
+    rank.requests.stop("the launcher is gone", CHECKPOINT_GRACE_S)
 
 
 def _tell_progress(messenger: Messenger, rank: Rank, training: Training) -> None:

@@ -11,6 +11,7 @@ from controller.commands.context import Context
 from controller.record.export.metrics import MetricsReporter, parse_address, serve
 from controller.record.journal import Journal
 from controller.record.live.live import LiveReporter, shown
+from controller.record.live.log_file import LogFile
 from controller.record.live.reporter import Reporter, Reporters
 from controller.record.live.run_log import FILE_NAME as LOG_NAME
 from controller.record.live.run_log import LogFormat, LogReporter
@@ -55,7 +56,7 @@ def reporting(context: Context, journal: Journal, options: argparse.Namespace) -
     with ExitStack() as stack:
         if address is not None:
             reporters.append(_served(context, journal, *address))
-        file = stack.enter_context((journal.directory / LOG_NAME).open("a", encoding="utf-8"))
+        file = stack.enter_context(LogFile(journal.directory / LOG_NAME))
         run, log_format = journal.info().run, LogFormat(options.log_format)
         reporters.append(LogReporter(run, log_format, file))
         if sys.stdout.isatty() and not options.plain and log_format is LogFormat.TEXT:

@@ -22,6 +22,7 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
+from controller.domain.health import Remedy, RemedyKind
 from controller.domain.reasons import Reason
 from controller.record.journal.reasons import plain_reason, reason_from_plain, reason_from_text
 
@@ -87,6 +88,14 @@ def flavor_from_plain(raw: Mapping[str, Any]) -> FlavorEstimate:
     text = values.pop("note", None)
     notes = values.get("notes", [] if text is None else [text])
     return FlavorEstimate(**{**values, "notes": tuple(map(reason_from_plain, notes))})
+
+
+def remedies_from_json(text: str) -> tuple[Remedy, ...]:
+    """Returns remedies that `to_json` has written."""
+    return tuple(
+        Remedy(RemedyKind(raw["kind"]), raw["at"], reason_from_plain(raw["reason"]), raw["node"])
+        for raw in json.loads(text)
+    )
 
 
 def move_to_row(move: Move) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from controller.record.journal.decisions import DecisionTable
 from controller.record.journal.events import EventTable
 from controller.record.journal.moves import MoveTable
 from controller.record.journal.observations import ObservationTable
-from controller.record.journal.remedies import RemedyTable
 from controller.record.journal.run import RunInfo, RunTable, run_values
 from controller.record.journal.schema import create_database, open_database
 from controller.record.journal.stage import FIRST_STAGE, StageTable
@@ -34,7 +33,6 @@ class Journal(
     ObservationTable,
     DecisionTable,
     MoveTable,
-    RemedyTable,
     EventTable,
     AvailabilityTable,
 ):
@@ -51,7 +49,7 @@ class Journal(
     def __init__(self, directory: Path, tell: Callable[[str], None] = untold) -> None:
         self.directory, self.tell = directory, tell
         self._database = open_database(directory)
-        self._read, self._losses = {}, Losses()
+        self._read, self._added, self._losses = {}, None, Losses()
         self._check_lock, self._generation = lambda: None, self._latest_generation()
 
     def close(self) -> None:

@@ -7,11 +7,12 @@ import math
 import sqlite3
 from collections.abc import Iterator
 
-from controller.decide.model.situation import KEPT_OBSERVATIONS
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
 from controller.record.journal import codec, summary
 from controller.record.journal.table import Table
 
+KEPT_OF_EACH_FLEET = 30
+"""So many observations of each fleet stay whole: as many as deciding looks at."""
 MOST_BYTES = 64 << 20
 """Whole observations take no more, whatever the fleets that were seen. It is a thousand of a thousand nodes."""
 FORGOTTEN_AT_ONCE = 5
@@ -32,15 +33,18 @@ DELETE FROM observations WHERE id IN (
 """Deciding needs the last observations of each fleet, and a move needs those since it began."""
 _FORGET_OLDEST = """
 DELETE FROM observations WHERE id IN (SELECT id FROM observations ORDER BY at, id LIMIT :most)
-AND (SELECT sum(length(facts) + length(unknown)) FROM observations) > :most_bytes
+AND (SELECT sum(length(facts) + length(unknown)) FROM observations WHERE typeof(facts) = 'blob') > :most_bytes
 """
+"""The length of a blob is known without reading it. What older journals have is text, and is left out."""
 
 
 class ObservationTable(Table):
     """The tables `summaries`, of every observation, and `observations`, of those that are needed whole."""
 
     _read: dict[int, Observation]
-    """The observations that `recent` has read, by number."""
+    """The observations that `recent` has returned last, by number."""
+    _added: tuple[int, Observation] | None
+    """The last observation that was added, and its number."""
 
     def add_observation(self, observation: Observation, usd_per_hour: float) -> None:
         """Keeps an observation, and what the cluster costs an hour at that time, head included.
@@ -50,7 +54,7 @@ class ObservationTable(Table):
         fleet, brief = codec.to_json(observation.fleet), summary.to_plain(summary.summarise(observation, usd_per_hour))
         facts, unknown = codec.packed(observation.facts), codec.packed(observation.unknown)
         columns = "id, at, fleet, facts, unknown, usd_per_hour"
-        self._may_write(
+        is_kept = self._may_write(
             "observations",
             (
                 "INSERT INTO summaries (at, usd_per_hour, fleet, summary) VALUES (?, ?, ?, ?)",
@@ -60,9 +64,14 @@ class ObservationTable(Table):
                 f"INSERT INTO observations ({columns}) VALUES (last_insert_rowid(), ?, ?, ?, ?, ?)",
                 (observation.at, fleet, facts, unknown, usd_per_hour),
             ),
-            (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OBSERVATIONS, "most": FORGOTTEN_AT_ONCE}),
+            (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OF_EACH_FLEET, "most": FORGOTTEN_AT_ONCE}),
             (_FORGET_OLDEST, {"most_bytes": MOST_BYTES, "most": FORGOTTEN_AT_ONCE}),
         )
+        if is_kept:
+            self._added = (
+                self._last_number(),
+                Observation(observation.at, observation.fleet, observation.facts, observation.unknown),
+            )
 
     def observations(self, since: float = 0.0) -> tuple[Observation, ...]:
         """Returns the observations since a time, oldest first: those that are still kept whole."""
@@ -70,13 +79,14 @@ class ObservationTable(Table):
         return tuple(_observation(row) for row in rows)
 
     def recent(self, per_fleet: int) -> tuple[Observation, ...]:
-        """Returns the last observations of each fleet that was seen, oldest first: at most `KEPT_OBSERVATIONS` each.
+        """Returns the last observations of each fleet that was seen, oldest first: at most `KEPT_OF_EACH_FLEET` each.
 
-        Only what was added since the last call is read: an observation of a thousand nodes takes a hundredth of a
-        second to read.
+        Only what was added since the last call is read, and the last one that was added is known: an observation of a
+        thousand nodes takes a hundredth of a second to read.
         """
         numbers = [row["id"] for row in self._database.execute(_RECENT, (per_fleet,))]
-        self._read = {number: self._read.get(number) or self._observation(number) for number in numbers}
+        known = {**self._read, **dict([self._added] if self._added else [])}
+        self._read = {number: known.get(number) or self._observation(number) for number in numbers}
         return tuple(self._read.values())
 
     def summaries(self, after: int = 0) -> Iterator[tuple[int, summary.Summary]]:
@@ -102,6 +112,9 @@ class ObservationTable(Table):
         if previous is not None and until is not None:
             spent += max(0.0, until - previous["at"]) * previous["usd_per_hour"] / SECONDS_PER_HOUR
         return float(spent)
+
+    def _last_number(self) -> int:
+        return int(self._database.execute("SELECT max(id) FROM summaries").fetchone()[0])
 
     def _observation(self, number: int) -> Observation:
         return _observation(self._database.execute("SELECT * FROM observations WHERE id = ?", (number,)).fetchone())

@@ -1,11 +1,12 @@
-"""Where a run is, and how its training ended."""
+"""Where a run is, what was done for its health, and how its training ended."""
 
 from __future__ import annotations
 
 from enum import Enum
 
+from controller.domain.health import Remedy
 from controller.domain.reasons import Reason
-from controller.record.journal.codec import to_json
+from controller.record.journal.codec import remedies_from_json, to_json
 from controller.record.journal.reasons import reason_from_text
 from controller.record.journal.run import RunValues
 
@@ -23,6 +24,9 @@ FIRST_STAGE = {"stage": Stage.STARTING.value, "status": "running"}
 """The values that a new run's table `run` begins with."""
 
 
+KEPT_REMEDIES = 200
+
+
 class StageTable(RunValues):
     """Where the run is."""
 
@@ -37,6 +41,14 @@ class StageTable(RunValues):
     def status(self) -> str:
         """Returns running, finished, failed, budget_reached, or interrupted (its fleet was taken away)."""
         return self._values().get("status", "running")
+
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Returns the remedies that were tried, oldest first."""
+        return remedies_from_json(self._values().get("remedies", "[]"))
+
+    def add_remedy(self, remedy: Remedy) -> None:
+        """Keeps a remedy that is tried now. Of many, the last ones are kept."""
+        self._set("remedies", to_json((*self.remedies(), remedy)[-KEPT_REMEDIES:]))
 
     def end(self, status: str, reason: Reason | None, at: float) -> None:
         """Keeps how and when the training ended. The run itself ends with `set_stage(Stage.ENDED)`."""

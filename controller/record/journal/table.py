@@ -86,11 +86,14 @@ class Table:
             next_step = f"Make room on the disk that holds {self.directory}; the controller tries again by itself."
             raise DiskError(as_sentence(reason), next_step, reason=reason) from error
 
-    def _may_write(self, kind: str, *statements: Statement) -> None:
+    def _may_write(self, kind: str, *statements: Statement) -> bool:
         """Writes all of this, or loses it where the disk is full or fails. What is lost is counted, and told once.
 
         Args:
             kind: What is written, for people, in the plural: `observations`.
+
+        Returns:
+            Whether it was written.
 
         Raises:
             SupersededError: This is not the run's writer any more.
@@ -105,10 +108,11 @@ class Table:
                     f"{self.directory} can't be written: {error}; what is observed and decided is lost until there is "
                     "room again"
                 )
-        else:
-            lost = self._losses.taken()
-            if lost:
-                self.tell(f"{self.directory} can be written again; not kept were {lost}")
+            return False
+        lost = self._losses.taken()
+        if lost:
+            self.tell(f"{self.directory} can be written again; not kept were {lost}")
+        return True
 
     def _write(self, statements: Sequence[Statement]) -> None:
         with self._transaction():

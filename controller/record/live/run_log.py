@@ -6,12 +6,13 @@ import json
 import sys
 from datetime import datetime, timezone
 from enum import Enum
-from typing import Any, TextIO
+from typing import Any, Protocol
 
 from controller.domain import Decision, Move, Observation, Progress
 from controller.domain.errors import CentavoError
 from controller.record.journal.reasons import described_reason
 from controller.record.live.decision_news import DecisionNews
+from controller.record.live.log_file import NO_ROOM
 from controller.record.live.observation_line import ObservationNews, describe
 from controller.words.times import clock
 from controller.words.verdicts import decision_in_words
@@ -26,6 +27,13 @@ def error_line(at: float, error: CentavoError) -> str:
     return json.dumps(head | fields)
 
 
+class Stream(Protocol):
+    """What lines are written to: a `LogFile`, or any text stream."""
+
+    def write(self, text: str, /) -> int: ...
+    def flush(self) -> None: ...
+
+
 class LogFormat(str, Enum):
     """For whom the lines are."""
 
@@ -36,13 +44,15 @@ class LogFormat(str, Enum):
 class LogReporter:
     """A reporter that writes a line for each thing as it happens.
 
-    JSON has every observation and decision. The text has those that say something new.
+    JSON has every observation and decision. The text has those that say something new. Lines for which the disk has no
+    room are lost and counted.
     """
 
-    def __init__(self, run: str, log_format: LogFormat = LogFormat.TEXT, stream: TextIO | None = None) -> None:
+    def __init__(self, run: str, log_format: LogFormat = LogFormat.TEXT, stream: Stream | None = None) -> None:
         self._run, self._format, self._stream = run, log_format, stream
         self._news, self._decisions = ObservationNews(), DecisionNews()
         self._move: int | None = None
+        self._lost = 0
 
     def note(self, at: float, message: str) -> None:
         """Writes a note."""
@@ -92,8 +102,25 @@ class LogReporter:
             self._move = None
 
     def _write(self, at: float, event: str, message: str, fields: dict[str, Any] | None = None) -> None:
+        if self._lost and self._has_room(
+            at, "note", f"{self._lost} lines were lost: there was no room on the disk", {}
+        ):
+            self._lost = 0
+        if not self._has_room(at, event, message, fields or {}):
+            self._lost += 1
+
+    def _has_room(self, at: float, event: str, message: str, fields: dict[str, Any]) -> bool:
+        """Writes a line, and returns whether there was room for it."""
         line = self._json if self._format is LogFormat.JSON else self._text
-        print(line(at, event, message, fields or {}), file=self._stream or sys.stdout, flush=True)
+        stream = self._stream or sys.stdout
+        try:
+            stream.write(line(at, event, message, fields) + "\n")
+            stream.flush()
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            return False
+        return True
 
     def _json(self, at: float, event: str, message: str, fields: dict[str, Any]) -> str:
         return json.dumps(

@@ -14,6 +14,8 @@ from statistics import median
 from typing import Any
 
 from controller.domain import FlavorEstimate, Fleet, MembershipChange, Move, MovePhase
+from controller.domain.errors import DiskError
+from controller.domain.health import Remedy
 from controller.domain.times import iso, parse_time
 from controller.edges.files import write_whole
 from controller.observe.changes import distinct_changes
@@ -30,9 +32,15 @@ JOIN_SLACK_S = 2.0
 
 
 def write_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float) -> dict[str, Any]:
-    """Makes the report of a run, writes it into the run's folder, and returns it."""
+    """Makes the report of a run, writes it into the run's folder, and returns it.
+
+    Where the disk has no room a person is told: the report can be made again from the journal at any time.
+    """
     report = make_report(journal, usd_per_hour, now)
-    write_whole(journal.directory / FILE_NAME, json.dumps(report, indent=2) + "\n")
+    try:
+        write_whole(journal.directory / FILE_NAME, json.dumps(report, indent=2) + "\n")
+    except DiskError as error:
+        journal.tell(f"the report was not kept: {error.what} `centavo report` makes it again.")
     return report
 
 
@@ -55,6 +63,7 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
         "fleet": {"initial": info.initial.present, "final": final.present},
         "flavors": {flavor: _flavor(estimate, usd_per_hour) for flavor, estimate in sorted(estimates.items())},
         "moves": [_move(move, changes) for move in journal.moves()],
+        "remedies": [_remedy(remedy) for remedy in journal.remedies()],
         "training": training,
         "cost": _cost(journal, info.initial, final, summaries, usd_per_hour, now),
         "alternatives": alternatives(
@@ -147,6 +156,15 @@ def _move(move: Move, changes: list[tuple[float, float, int]]) -> dict[str, Any]
         "took_s": None if move.ended_at is None else round(move.ended_at - move.at, 1),
         "pause_s": round(sum(pause_s for _, pause_s, _ in own), 3) if own else move.pause_s,
         "steps_lost": sum(lost for _, _, lost in own) if own else move.steps_lost,
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "at": iso(remedy.at),
+        "remedy": remedy.kind.value,
+        "node": remedy.node,
+        **described_reason(remedy.reason),
     }
 
 

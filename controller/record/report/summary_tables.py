@@ -12,13 +12,15 @@ from controller.domain import Fleet
 from controller.domain.times import parse_time
 from controller.words.constraints import lateness, rest_of_budget
 from controller.words.numbers import UNKNOWN, cell, number, percentage, usd
+from controller.words.reasons.health import REMEDIES
 from controller.words.statuses import status_in_words
 
 
 def print_summary(report: Mapping[str, Any], console: Console | None = None) -> None:
     """Prints what was measured, what was moved and why, and what it saved."""
     moves = [_moves(report)] if report["moves"] else []
-    (console or Console()).print(Group(_flavors(report), *moves, _result(report)))
+    remedies = [_remedies(report)] if report["remedies"] else []
+    (console or Console()).print(Group(_flavors(report), *moves, *remedies, _result(report)))
 
 
 def _flavors(report: Mapping[str, Any]) -> Table:
@@ -59,6 +61,15 @@ def _moves(report: Mapping[str, Any]) -> Table:
             cell(move["steps_lost"]),
             end_section=True,
         )
+    return table
+
+
+def _remedies(report: Mapping[str, Any]) -> Table:
+    table = Table(title="Faults", title_justify="left")
+    table.add_column("at (UTC)", no_wrap=True)
+    table.add_column("what was wrong, what was done", overflow="fold")
+    for remedy in report["remedies"]:
+        table.add_row(remedy["at"][11:19], f"{remedy['reason']}\n{REMEDIES[remedy['remedy']]}", end_section=True)
     return table
 
 

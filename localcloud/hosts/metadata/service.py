@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler
 from localcloud.credentials import Key
 from localcloud.hosts.metadata.tree import document_tree, find
 from localcloud.link.spec import HostSpec
-from localcloud.support.peers import user_of_peer
+from localcloud.support.sockets import user_of_peer
 
 TTL_HEADER = "X-aws-ec2-metadata-token-ttl-seconds"
 TOKEN_HEADER = "X-aws-ec2-metadata-token"

@@ -236,6 +236,8 @@ MAY_END_EARLY = ("lose-head", "hostile-says-failed")
 """Events after which a training may end without success, with everything given back."""
 LOSES_ALL = ("lose-all", "reboot-head", "lose-head", "kill-launcher", "kill-launcher-for-good")
 """Events that end all ranks, so that the training goes on from its last checkpoint."""
+STANDS_STILL = ("hang-rank", "hang-leaving-rank", "freeze-member", "freeze-member-a-while", "freeze-newest")
+"""Events that may stop the training without ending it, so that a restart of its launcher is the remedy."""
 SECOND_CONTROLLER = "second-controller"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.unit.controller.world import World
 
 PATIENCE_S = 75.0
-"""Twice the longest time that the settings give nodes to boot, join or leave, and a look: a remedy may need a second one."""
+"""Twice the longest time that nodes have to boot, join or leave, and a look: a remedy may need a second one."""
 AT_REST_S = 60.0
 """After so long without any trouble or change everything has to agree."""
 

@@ -22,6 +22,7 @@ from controller.record.report.html.run import Run, read_run
 from controller.record.report.html.series import compute_spreads, step_times
 from controller.words.fleets import brief, short
 from controller.words.numbers import UNKNOWN, cell, duration, number, percentage, usd
+from controller.words.reasons.health import REMEDIES
 from controller.words.times import moment, utc_clock
 
 FILE_NAME = "report.html"
@@ -80,6 +81,7 @@ def render(template: str, **values: Any) -> str:
         "clock": utc_clock,
         "duration": partial(duration, unknown=UNKNOWN),
         "percent": percentage,
+        "remedy": REMEDIES.__getitem__,
     }
     return environment.get_template(template).render(
         style=Markup(_resource("page.css")), script=Markup(_resource("page.js")), **values

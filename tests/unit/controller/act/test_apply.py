@@ -30,8 +30,8 @@ class Site:
         self.file.read()
         self.file.write(NOW)
         self.terraform = WorldTerraform(self.world, self.file.path)
-        made = Made(self.terraform, "test")
-        self.applier = Applier(self.file, made, self.terraform, WorldAws(self.world), root / "capacity.tfplan")
+        self.made = Made(self.terraform, "test")
+        self.applier = Applier(self.file, self.made, self.terraform, WorldAws(self.world), root / "capacity.tfplan")
 
     @property
     def asked(self) -> Fleet:
@@ -98,6 +98,30 @@ def test_a_file_that_differs_from_the_groups_was_changed_and_not_applied(site: S
     with pytest.raises(CapacityFileError) as error:
         site.applier.check_file_is_applied()
     assert error.value.reason == CapacityNotApplied(str(site.file.path), WANTED, NOW)
+
+
+def test_protection_is_lifted_from_these_instances_alone_group_by_group(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lifted: list[tuple[str, list[str], bool]] = []
+    monkeypatch.setattr(
+        WorldAws, "set_protection", lambda _, group, ids, *, protected: lifted.append((group, list(ids), protected))
+    )
+    leaving = [
+        Instance("i-1", "t2.medium", "worker", "running", "10.0.0.1"),
+        Instance("i-2", "c5.large", "worker", "running", "10.0.0.2"),
+        Instance("i-3", "t2.medium", "worker", "running", "10.0.0.3"),
+    ]
+    site.applier.lift_protection(leaving)
+    groups = {flavor: output.autoscaling_group for flavor, output in site.made.outputs.flavors.items()}
+    assert lifted == [(groups["c5.large"], ["i-2"], False), (groups["t2.medium"], ["i-1", "i-3"], False)]
+
+
+def test_all_groups_of_the_environment_are_emptied_and_no_other(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    emptied: list[str] = []
+    monkeypatch.setattr(WorldAws, "empty", lambda _, groups: emptied.extend(groups))
+    site.applier.empty_groups()
+    assert sorted(emptied) == sorted(output.autoscaling_group for output in site.made.outputs.flavors.values())
 
 
 def test_the_groups_can_be_emptied_without_terraform(site: Site) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.act.backoff import LONGEST_S, backoff_s, failures_to_grow, retry_at
@@ -51,3 +53,8 @@ def test_a_fleet_is_tried_again_after_its_last_failure_and_others_at_once() -> N
     assert retry_at(TARGET, failed, 900) == 3660 + 1800
     assert retry_at(OTHER, failed, 900) is None
     assert retry_at(TARGET, [*failed, *moves((TARGET, DONE))], 900) is None
+
+
+def test_a_failure_whose_end_was_not_kept_counts_from_its_beginning() -> None:
+    (failed,) = moves((TARGET, BACK))
+    assert retry_at(TARGET, [replace(failed, at=7200.0, ended_at=None)], 900) == 7200 + 900

@@ -125,6 +125,28 @@ def test_more_nodes_than_terraform_allows_are_refused() -> None:
     assert violations({"resource_changes": [group()]}, allowance) == [AboveMaximum("g", 3, 2)]
 
 
+def test_as_many_nodes_as_terraform_allows_may_be_asked_for() -> None:
+    allowance = Allowance(Fleet({"c5.large": 3}), ALLOWANCE.group_flavors, {"c5.large": 3})
+    assert violations({"resource_changes": [group()]}, allowance) == []
+
+
+def test_a_flavor_without_a_known_maximum_may_have_no_node() -> None:
+    allowance = Allowance(Fleet({"c5.large": 1}), ALLOWANCE.group_flavors, {})
+    change = group(desired_capacity=1)
+    change["change"]["before"]["desired_capacity"] = 0
+    assert violations({"resource_changes": [change]}, allowance) == [AboveMaximum("g", 1, 0)]
+
+
+def test_everything_that_is_wrong_is_told_each_in_a_line() -> None:
+    plan = {"errored": True, "resource_changes": [resource("aws_vpc", ["update"]), group(["delete"])]}
+    found = [PlanErrored(), TouchesResource("aws_vpc.x", "update"), TouchesGroup("g", "destroy")]
+    assert violations(plan, ALLOWANCE) == found
+    with pytest.raises(GuardError) as error:
+        check(plan, ALLOWANCE)
+    assert error.value.what.splitlines()[1:] == [f"  {reason_in_words(finding)}" for finding in found]
+    assert "centavo plan" in error.value.next_step and error.value.reason == PlanRefused(tuple(found))
+
+
 def test_an_import_is_not_harmless() -> None:
     imported = resource("aws_vpc", ["no-op"])
     imported["change"]["importing"] = {"id": "vpc-1"}

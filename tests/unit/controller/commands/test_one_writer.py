@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from controller.cli import COMMANDS
 from controller.commands.shared.command import Command
 from controller.domain.errors import LockedError, SupersededError
-from controller.edges.processes import this_process
+from controller.edges.process_identity import this_process
 from controller.record.environment_lock import EnvironmentLock, locked, take_lock
+from controller.record.journal import Journal
 from tests.contract.test_schemas import check
 from tests.unit.controller.commands.command_line import Captured, added, centavo
 from tests.unit.controller.harness import Controller, new_world
@@ -93,7 +95,7 @@ def test_a_controller_that_was_paused_and_superseded_does_nothing_more(root: Pat
     calls_of_the_first: list[int] = []
 
     def take_over() -> None:
-        if world.calls[-1] == name and world.calls.count(name) == 2:
+        if world.calls.count(name) == 2 and not calls_of_the_first:
             (root / ".centavo" / "test" / "controller.lock").unlink()
             world.call = original  # type: ignore[method-assign]
             assert run(world, root)["status"] == "finished"
@@ -105,6 +107,26 @@ def test_a_controller_that_was_paused_and_superseded_does_nothing_more(root: Pat
         run(world, root)
     assert calls_of_the_first and set(world.calls[calls_of_the_first[0] :]) <= LOOKS
     assert world.outcome == "finished" and world.fleet() == {}
+
+
+@pytest.mark.parametrize("call", range(20, 120, 8))
+def test_a_disk_that_is_full_for_a_while_ends_no_controller_and_tears_nothing(
+    root: Path, call: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal has no room from one call to the next twenty on, wherever the run is."""
+    world = new_world(total_steps=1500)
+    transaction = Journal._transaction
+
+    def maybe_full(journal: Journal) -> object:
+        if call <= len(world.calls) < call + 20:
+            raise sqlite3.OperationalError("database or disk is full")
+        return transaction(journal)
+
+    monkeypatch.setattr(Journal, "_transaction", maybe_full)
+    controller = Controller(world, root)
+    assert controller.optimizer.run()["status"] == "finished"
+    assert world.fleet() == {} and len(world.calls) > call + 20
+    assert controller.journal.move_under_way() is None
 
 
 def run(world: World, root: Path) -> dict[str, object]:

@@ -15,6 +15,7 @@ from controller.cli import parser
 from controller.commands.context import Context
 from controller.commands.explain import explain
 from controller.commands.status import status
+from controller.config.checks import check_limits
 from controller.config.constraints import Constraints, parse_asked, parse_budget, parse_deadline, parse_duration
 from controller.config.environment import Environment
 from controller.config.settings import parse_settings
@@ -113,6 +114,30 @@ def test_a_new_run_knows_nothing_of_what_was_asked_of_the_last(tmp_path: Path) -
     first = context(tmp_path).journal(ask=parse_asked("10m", "5"))
     first.set_stage(Stage.ENDED)
     assert context(tmp_path, START + 900).journal().info().constraints == Constraints()
+
+
+def test_no_budget_is_above_the_ceiling_of_centavo_yml(tmp_path: Path) -> None:
+    assert context(tmp_path, ceiling_usd=3.0).journal().info().constraints.budget_usd == 3.0
+    assert context(tmp_path, ceiling_usd=3.0, budget_usd=2.0).journal().info().constraints.budget_usd == 2.0
+    asked = context(tmp_path, ceiling_usd=3.0).journal(ask=parse_asked(None, "3"))
+    assert asked.info().constraints.budget_usd == 3.0
+    lowered = context(tmp_path, ceiling_usd=1.0).journal()
+    assert lowered.info().constraints.budget_usd == 1.0, "a ceiling that is lowered holds for a run that goes on"
+    assert lowered.info().constraints.onto(Limits(budget_usd=9.0)).budget_usd == 1.0
+
+
+def test_a_budget_above_the_ceiling_is_refused_before_a_run_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"budget of \$5.00 is above limits.ceiling_usd \(\$3.00\)"):
+        context(tmp_path, ceiling_usd=3.0).journal(ask=parse_asked(None, "5"))
+    with pytest.raises(ConfigError, match=r"budget of \$4.00 is above limits.ceiling_usd"):
+        check_limits(context(tmp_path, ceiling_usd=3.0, budget_usd=4.0).environment, PRICES)
+    assert unfinished_run(tmp_path / "runs", "test") is None
+
+
+def test_a_run_that_an_older_centavo_began_has_no_ceiling(tmp_path: Path) -> None:
+    journal = context(tmp_path).journal()
+    journal._set("configured", '{"deadline_at": null, "budget_usd": 2.0}')
+    assert journal.info().constraints == Constraints(None, 2.0)
 
 
 def test_deciding_is_bound_by_what_was_asked_over_what_centavo_yml_says(tmp_path: Path) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
 
 from controller.domain.errors import AwsError
+from controller.edges import aws
 from controller.edges.aws import Aws
 
 REGION = "us-east-1"
@@ -121,3 +124,17 @@ def test_a_cloud_that_does_not_answer_is_an_error_that_says_what_to_do(monkeypat
     with pytest.raises(AwsError, match="did not list the cluster's instances") as error:
         Aws(REGION).instances("c")
     assert "that the endpoint is up" in error.value.next_step
+
+
+def test_an_endpoint_that_takes_connections_and_never_answers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    patience: Any = aws.client_config()
+    tries, backoff_s = patience.retries["total_max_attempts"], 1 + 2 + 4 + 8
+    assert tries * (patience.connect_timeout + patience.read_timeout) + backoff_s <= 120
+    hasty = Config(read_timeout=0.2, retries={"total_max_attempts": 2, "mode": "standard"})
+    monkeypatch.setattr(aws, "client_config", lambda: patience.merge(hasty))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{mute.getsockname()[1]}")
+        with pytest.raises(AwsError, match="did not list the cluster's instances"):
+            Aws(REGION).instances("c")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
 from controller.domain.errors import DiskError
+from controller.domain.reasons.writing import NotWritten
 from controller.edges import files
 from controller.edges.files import write_whole
 
@@ -31,5 +33,19 @@ def test_a_write_that_breaks_off_leaves_the_old_content_and_nothing_beside_it(
     monkeypatch.setattr(files.os, "fsync", fail)
     with pytest.raises(DiskError, match="disk full"):
         write_whole(tmp_path / "file", "new")
+    assert (tmp_path / "file").read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_on_a_disk_without_room_the_file_stays_and_the_error_says_which(tmp_path: Path) -> None:
+    write_whole(tmp_path / "file", "old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+    try:
+        with pytest.raises(DiskError, match=f"{tmp_path}/file can't be written: File too large") as error:
+            write_whole(tmp_path / "file", b"x" * (1 << 17))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert isinstance(error.value.reason, NotWritten) and "has room" in error.value.next_step
     assert (tmp_path / "file").read_text() == "old"
     assert os.listdir(tmp_path) == ["file"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from controller.domain.errors import StoppedError, TerraformError
 from controller.domain.reasons.moving import TerraformTookTooLong
-from controller.edges.processes import process, this_process
+from controller.edges.process_identity import process, this_process
 from controller.edges.terraform import Terraform, TerraformLimits, parse_outputs
 from controller.edges.terraform_lock import other_terraform_runs
 
@@ -132,6 +133,7 @@ def test_outputs_of_a_half_made_environment_are_an_error_that_names_what_is_miss
 STUBBORN = "trap '' INT; sleep 600"
 OBEDIENT = "trap 'echo gave the lock back; exit 1' INT; sleep 600 & wait"
 SOON = TerraformLimits(init_s=0.2, plan_s=0.2, apply_s=0.2, read_s=0.2, grace_s=0.3)
+KILLED = TerraformLimits(grace_s=0.1)
 
 
 @pytest.mark.parametrize("call", ["init", "plan", "apply", "show", "outputs", "state_id"])
@@ -146,19 +148,30 @@ def test_every_command_has_its_time_and_is_stopped_after_it(
     assert "controller.timeouts.terraform" in error.value.next_step
 
 
+def stopped_when_ready(made: Terraform, tmp_path: Path) -> None:
+    """A person stops the controller as soon as the command has made the file `ready`."""
+    made._is_stopping = (tmp_path / "ready").exists
+    with pytest.raises(StoppedError):
+        made.apply(tmp_path / "p")
+
+
 def test_terraform_is_asked_to_stop_before_it_is_killed_so_that_it_gives_its_lock_back(
     terraform: FakeCommand, tmp_path: Path
 ) -> None:
-    limits = TerraformLimits(apply_s=0.2, grace_s=60)
-    with pytest.raises(TerraformError, match="gave the lock back"):
-        terraform(OBEDIENT, limits=limits).apply(tmp_path / "p")
+    script = f"trap 'echo gave the lock back; exit 1' INT; touch {tmp_path}/ready; sleep 600 & wait"
+    stopped_when_ready(terraform(script), tmp_path)
+    assert "gave the lock back" in (tmp_path / "terraform.log").read_text()
     assert not any((tmp_path / "terraform").iterdir())
 
 
 def test_what_a_killed_terraform_has_started_is_killed_with_it(terraform: FakeCommand, tmp_path: Path) -> None:
-    with pytest.raises(TerraformError):
-        terraform(f"trap '' INT; sleep 600 & echo $! > {tmp_path}/child; wait", limits=SOON).apply(tmp_path / "p")
-    assert process(int((tmp_path / "child").read_text())).is_dead()
+    script = f"trap '' INT; sleep 600 & echo $! > {tmp_path}/child; touch {tmp_path}/ready; wait"
+    stopped_when_ready(terraform(script, limits=KILLED), tmp_path)
+    child, deadline = process(int((tmp_path / "child").read_text())), time.monotonic() + 60
+    while not child.is_dead():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert any((tmp_path / "terraform").iterdir())
 
 
 def test_a_person_who_stops_the_controller_stops_terraform_too(terraform: FakeCommand, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from moto.server import ThreadedMotoServer
 
 from controller.domain.errors import TerraformError
 from controller.domain.reasons.moving import StateLocked
-from controller.edges.processes import process
+from controller.edges.process_identity import process
 from controller.edges.terraform import Terraform
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs_tool("terraform")]

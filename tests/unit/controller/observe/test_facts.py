@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.domain import Instance, TrainingState
@@ -207,6 +207,7 @@ JSON = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is slow at making values
 @given(key=st.sampled_from(sorted(GOOD)), value=JSON)
 def test_whatever_stands_in_a_fact_it_is_trusted_or_refused_but_never_breaks_the_controller(
     key: str,

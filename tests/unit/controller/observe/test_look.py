@@ -45,7 +45,7 @@ def test_members_are_asked_and_others_take_no_part_yet(one: Controller) -> None:
 
 
 def test_a_member_without_a_fact_is_unknown(one: Controller) -> None:
-    one.world.hosts = [node.address for node in one.world.nodes]
+    one.world.set_hosts([node.address for node in one.world.nodes])
     assert unknown(one) == [FactMissing()]
 
 

@@ -22,7 +22,10 @@ from controller.domain import (
     UnknownNode,
     Verdict,
 )
+from controller.domain.health import Remedy, RemedyKind
 from controller.domain.reasons import Said
+from controller.domain.reasons.ending import BudgetReached
+from controller.domain.reasons.health import LauncherDied, RankHangs
 from controller.domain.reasons.nodes import NotAsked
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import start_run
@@ -284,6 +287,20 @@ def failed_run(runs: Path) -> Journal:
     run.boot()
     run.train(5)
     return run.end("failed", "the loss became nan at step 41: lower optimizer.learning_rate", scores=False)
+
+
+def stopped_run(runs: Path) -> Journal:
+    """A training that hung once, and was stopped because its budget was used up."""
+    run = SyntheticRun(runs)
+    run.boot()
+    run.train(20)
+    hangs = RankHangs("i-c5.large-0000", "c5.large", 610.0, 600.0)
+    run.journal.add_remedy(Remedy(RemedyKind.DROP_RANK, run.now, hangs, "i-c5.large-0000"))
+    run.journal.add_remedy(Remedy(RemedyKind.RESTART_LAUNCHER, run.now, LauncherDied(70.0)))
+    run.train(5)
+    run.journal.end("budget_reached", BudgetReached(0.05, 0.0489, 0.0021), run.now)
+    run.journal.set_stage(Stage.ENDED)
+    return run.journal
 
 
 def interrupted_run(runs: Path) -> Journal:

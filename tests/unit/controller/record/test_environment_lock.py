@@ -13,7 +13,7 @@ import pytest
 
 from controller.domain.errors import LockedError, SupersededError
 from controller.domain.reasons.writing import HeldByAnother, HeldBySomebody
-from controller.edges.processes import process, this_process
+from controller.edges.process_identity import process, this_process
 from controller.record.environment_lock import FILE_NAME, locked, take_lock
 
 NOW = 1_800_000_000.0

@@ -52,8 +52,9 @@ class WorldAnsible:
         if any(host.is_frozen for host in hosts):
             self.world.advance(SSH_LIMIT_S)
         for host in hosts:
-            if host.why_unreachable is not None:
-                outcome.failures[host.instance_id] = host.why_unreachable
+            why = self.world.why_unreachable(host)
+            if why is not None:
+                outcome.failures[host.instance_id] = why
             elif isinstance(host, Head):
                 self._see_head(outcome)
             else:
@@ -120,12 +121,12 @@ class WorldAnsible:
             self._fetch(Path(variables["destination"]))
 
     def _refuse_unreachable(self, playbook: str, hosts: Iterable[Head | Node], limit_s: float) -> None:
-        failing = {host.instance_id: host for host in hosts if host.why_unreachable is not None}
+        failing = {host.instance_id: host for host in hosts if self.world.why_unreachable(host) is not None}
         if not failing:
             return
         if any(host.is_frozen for host in failing.values()):
             self.world.advance(limit_s)
-        said = {instance_id: str(host.why_unreachable) for instance_id, host in failing.items()}
+        said = {instance_id: str(self.world.why_unreachable(host)) for instance_id, host in failing.items()}
         raise AnsibleError(f"{playbook} failed: {said}", "look", hosts=said)
 
     def _set_hosts(self, addresses: list[str]) -> None:
@@ -139,7 +140,9 @@ class WorldAnsible:
         """Prepares nodes. Those that fail keep none of the others from being prepared."""
         nodes = [node for node in self.world.nodes if node.instance_id in hosts]
         failing = {node.instance_id: "no space left" for node in nodes if node.flavor in self.world.fails_to_configure}
-        reachable = [node for node in nodes if node.why_unreachable is None and node.instance_id not in failing]
+        reachable = [
+            node for node in nodes if self.world.why_unreachable(node) is None and node.instance_id not in failing
+        ]
         for node in reachable:
             if node.service in PREPARING:
                 node.service = WorkerState.WARM
@@ -170,10 +173,8 @@ def world_answering(world: World) -> Callable[[SshAccess, Iterable[Instance]], d
     """Returns what tries which nodes answer SSH. One that is frozen takes the whole limit."""
 
     def said(instance: Instance) -> str | None:
-        if instance.flavor in world.never_answers:
-            return "refused"
         hosts: list[Head | Node] = [world.head, *world.nodes]
-        return next((h.why_unreachable for h in hosts if h.instance_id == instance.instance_id), "no such host")
+        return next((world.why_unreachable(h) for h in hosts if h.instance_id == instance.instance_id), "no such host")
 
     def ask(asked: list[Instance]) -> dict[str, str | None]:
         frozen = {host.instance_id for host in (world.head, *world.nodes) if host.is_frozen}

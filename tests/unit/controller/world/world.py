@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.domain.observed.nodes import WorkerState
 from tests.unit.controller.world.calls import Calls
+from tests.unit.controller.world.head import Head
 from tests.unit.controller.world.node import Node
 from tests.unit.controller.world.times import iso
 from tests.unit.controller.world.training import STEP_TOKENS, Training
@@ -22,7 +24,7 @@ class World(Calls, Training):
         wall_ahead_s: How far the clock of the controller's machine is ahead of the world's.
         controller_ahead_s: The same when the present controller process began, which does not notice a step of it.
         state_lock: The id of the lock on Terraform's state; None where nobody holds it.
-        never_answers: Flavors whose nodes never answer SSH.
+        never_answers: Flavors whose new nodes never answer SSH.
         fails_to_configure: Flavors whose nodes can't be prepared.
         at_each_tick: Called after each second or part of one, with how long it was.
     """
@@ -49,6 +51,11 @@ class World(Calls, Training):
     def node(self, instance_id: str) -> Node:
         """Returns the node of an id."""
         return next(node for node in self.nodes if node.instance_id == instance_id)
+
+    def why_unreachable(self, host: Head | Node) -> str | None:
+        """Returns what SSH says when the controller calls a host; None where it answers."""
+        is_mute = isinstance(host, Node) and host.flavor in self.never_answers and host.service is WorkerState.ABSENT
+        return "unreachable: refused" if is_mute else host.why_unreachable
 
     def fact(self, node: Node) -> Any:
         """Returns the node's iteration fact, as JSON was parsed; None while it has none."""

@@ -144,7 +144,7 @@ def test_a_launcher_that_is_no_longer_wanted_stops_and_leaves_no_end(tmp_path: P
     wanted.touch()
     (tmp_path / "hosts").write_text("")
     launcher = make(tmp_path, wanted_file=wanted)
-    launcher._nodes.keep = lambda names: wanted.unlink(missing_ok=True)  # type: ignore[method-assign]
+    launcher._nodes.keep = lambda wanted_hosts: wanted.unlink(missing_ok=True)  # type: ignore[method-assign,assignment]
     assert launcher.run() == launcher_module.EXIT_STOPPED
     assert not (tmp_path / "results" / "done.json").exists()
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from trainer.node.fact import MembershipChange, RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.metadata import Instance
@@ -75,3 +77,12 @@ def test_a_fact_is_replaced_as_a_whole_and_leaves_nothing_behind(tmp_path: Path)
         facts.announce(State.TRAINING)
     assert [path.name for path in (tmp_path / "facts.d").iterdir()] == ["iteration.fact"]
     assert (tmp_path / "facts.d" / "iteration.fact").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_full_disk_ends_no_training_and_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").touch()
+    facts = writer(tmp_path / "file")
+    facts.announce(State.STARTING)
+    facts.announce(State.TRAINING)
+    assert facts.state is State.TRAINING
+    assert caplog.text.count("cannot be written") == 1

@@ -87,7 +87,7 @@ def test_files_and_their_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_result_that_the_storage_does_not_take_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(results.time, "sleep", pauses.append)
+    monkeypatch.setattr("time.sleep", pauses.append)
     bucket = Bucket(failures=3)
     results._put(bucket, "scores.json", b"{}")
     assert bucket.blobs == {"results/scores.json": b"{}"}
@@ -96,8 +96,8 @@ def test_a_result_that_the_storage_does_not_take_is_tried_again(monkeypatch: pyt
 
 def test_a_storage_that_stays_down_is_an_error_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(results.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(results.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     with pytest.raises(StorageError, match="does not answer"):
         results._put(Bucket(failures=10**6), "scores.json", b"{}")
     assert 400 < now[0] <= results.KEEP_PATIENCE_S

@@ -231,6 +231,7 @@ def test_where_most_nodes_are_silent_none_is_dropped(ill):
         patient.nodes[f"i-{number}"].answers = False
     last = patient.live(LIMITS.silent_s + LATE_S)
     assert len(last) == ill and all(ailment.remedy is None for ailment in last)
+    assert not patient.tried
 
 
 def test_no_more_than_a_few_nodes_are_replaced_within_an_hour():

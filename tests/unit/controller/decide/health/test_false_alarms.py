@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from patient import LIMITS, LOOK_S, Node, Patient, joiner
 
@@ -176,6 +176,7 @@ NORMAL = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(events=NORMAL, size=st.integers(2, 7), every_s=st.sampled_from([5.0, 20.0, 60.0]))
 def test_no_sequence_of_what_is_normal_is_a_fault(events, size, every_s):
     patient = Patient.of(size)

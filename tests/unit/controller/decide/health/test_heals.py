@@ -110,6 +110,7 @@ def test_two_faults_at_any_time_are_healed_or_end_the_training(fault, second, ap
     assert ward.is_well or whole, "a single node is no reason to end the training"
 
 
+@settings(deadline=None)
 @given(fault=st.sampled_from(["stall", "launcher", "head"]), size=st.integers(1, 6))
 def test_what_nothing_cures_ends_the_training_within_the_tries(fault, size):
     ward = Ward(Patient.of(size), cured_by_try=0)

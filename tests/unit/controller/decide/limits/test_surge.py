@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
@@ -28,6 +29,7 @@ def surge(source: Fleet, target: Fleet) -> int:
     return source.union(target).size - max(source.size, target.size)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_any_fleet_is_reached_within_the_surge_and_the_limits_in_as_many_moves_as_is_said(seed):
     rng = random.Random(seed)
@@ -49,6 +51,49 @@ def test_any_fleet_is_reached_within_the_surge_and_the_limits_in_as_many_moves_a
         fleet, moves = after, moves + 1
     assert fleet == target
     assert not max_surge or moves == (needed if source != target else 0)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "room"),
+    [
+        (Bounds(COST, 1, None), (5, 3)),
+        (Bounds(COST, 0, None), (5, 3)),
+        (Bounds(COST, 2, 6), (2, 2)),
+        (Bounds(COST, 4, 4), (0, 0)),
+        (Bounds(COST, 6, 2), (0, 0)),
+    ],
+)
+def test_there_is_room_for_what_the_limits_leave_above_and_below_the_present_size(
+    bounds: Bounds, room: tuple[int, int]
+) -> None:
+    change = exchange(Fleet({"a": 4}), Fleet({"b": 5}))
+    assert change.room(bounds) == room, "the fleet never ends as a whole"
+
+
+@pytest.mark.parametrize(
+    ("max_surge", "bounds", "moves"),
+    [
+        (None, Bounds(COST), 1),
+        (4, Bounds(COST), 1),
+        (3, Bounds(COST), 2),
+        (1, Bounds(COST), 4),
+        (0, Bounds(COST, 1, 6), 4),
+        (0, Bounds(COST, 3, 5), 8),
+        (0, Bounds(COST, 1, 4), 4),
+        (0, Bounds(COST, 4, 4), 1),
+    ],
+)
+def test_as_many_moves_are_needed_as_the_surge_and_the_room_ask_for(
+    max_surge: int | None, bounds: Bounds, moves: int
+) -> None:
+    assert moves_needed(exchange(Fleet({"a": 4}), Fleet({"b": 5})), max_surge, bounds) == moves
+
+
+def test_the_cheapest_flavor_is_added_first_and_by_name_where_two_cost_the_same() -> None:
+    costs = {"a": 9.0, "b": 3.0, "c": 3.0, "d": 1.0}
+    change = exchange(Fleet({"a": 3}), Fleet({"b": 1, "c": 1, "d": 1}))
+    assert first_move(change, 1, Bounds(costs), costs.__getitem__) == Fleet({"a": 2, "d": 1})
+    assert first_move(change, 2, Bounds(costs), costs.__getitem__) == Fleet({"a": 1, "d": 1, "b": 1})
 
 
 def test_a_move_of_six_nodes_is_made_two_at_a_time_most_expensive_first(training):
@@ -127,6 +172,7 @@ def running(source: Fleet, target: Fleet) -> float:
     return HEAD + sum(count * PRICE[flavor] for flavor, count in counts.items())
 
 
+@settings(deadline=None)
 @given(case=hourly_cases())
 def test_during_each_move_no_more_is_paid_than_the_hourly_limit_and_the_target_is_reached(case):
     fleet, target, limit, bounds, cost = case
@@ -152,6 +198,7 @@ def test_during_each_move_no_more_is_paid_than_the_hourly_limit_and_the_target_i
     raise AssertionError(f"{target} was not reached")
 
 
+@settings(deadline=None)
 @given(case=hourly_cases(), over=st.floats(0.01, 2))
 def test_a_fleet_above_the_hourly_limit_only_shrinks_until_it_keeps_it(case, over):
     fleet, target, limit, bounds, cost = case

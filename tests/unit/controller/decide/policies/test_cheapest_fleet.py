@@ -6,18 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from controller.decide import DecideSettings, Objective, UnknownPolicyError
+from controller.decide import DecideSettings, DecisionInput, Objective, UnknownPolicyError
+from controller.decide.model.situation import assess
+from controller.decide.policies.beliefs import Measurements
+from controller.decide.policies.cheapest_fleet import CheapestFleet
 from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Verdict
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import (
+    BestAlready,
     CheaperPerToken,
     CoolingDown,
     FewStepsLeft,
     MoveUnderWay,
+    NoMeasuredFleetAllowed,
+    PricesUnknown,
     SavesTooLittle,
+    SpeedUnknown,
+    WaitingForFacts,
     WithinUncertainty,
 )
-from controller.domain.reasons.flavors import UnavailableForNow
+from controller.domain.reasons.flavors import NoPrice, UnavailableForNow
 from controller.domain.reasons.limits import (
     BreaksLimit,
     BudgetOutOfReach,
@@ -204,6 +212,71 @@ def test_intervals_that_overlap_are_a_reason_to_stay(training):
     assert decision.verdict is Verdict.REFUSE
     assert isinstance(decision.reason, WithinUncertainty)
     assert 0 < decision.reason.gain_share < decision.reason.uncertainty_share
+
+
+def test_the_best_fleet_stays_and_is_named(training):
+    training.make(training.decide())
+    decision = training.decide()
+    assert (decision.verdict, decision.reason) == (Verdict.STAY, BestAlready(Fleet({"c5.large": 6})))
+    assert decision.switching_usd is None and decision.saving_usd == 0.0
+    assert decision.scaling, "how it would scale is shown"
+
+
+def test_without_a_batch_or_any_speed_it_is_waited_for(training):
+    decision = training.decide(observation=replace(training.observe(), facts=()))
+    assert (decision.verdict, decision.at) == (Verdict.STAY, training.now)
+    assert decision.reason == WaitingForFacts(tuple(sorted(training.fleet)))
+
+
+def test_a_fleet_of_unknown_price_is_not_compared(training):
+    prices = {flavor: price for flavor, price in training.listed_prices.items() if flavor != "t2.large"}
+    decision = training.decide(prices=prices)
+    assert decision.reason == PricesUnknown({"t2.large": NoPrice()})
+    assert (decision.verdict, decision.target) == (Verdict.REFUSE, training.fleet)
+
+
+def test_a_decision_and_its_reason_tell_the_same_saving(training):
+    decision = training.decide()
+    assert isinstance(decision.reason, CheaperPerToken)
+    assert decision.saving_usd == decision.reason.saving_usd
+    assert decision.switching_usd == decision.reason.switching_usd
+    assert decision.scaling
+
+
+def test_while_the_batch_is_unknown_it_is_waited_for(training):
+    class Unknown(Measurements):
+        def model(self, situation):
+            return None
+
+    given = DecisionInput(
+        (training.observe(),), training.listed_prices, Limits(6, 6), training.progress, settings=DecideSettings()
+    )
+    decision = CheapestFleet(beliefs=Unknown()).decide(assess(given))
+    assert (decision.verdict, decision.reason) == (Verdict.STAY, WaitingForFacts())
+    assert (decision.at, decision.target) == (training.now, training.fleet)
+
+
+def test_where_no_flavor_that_is_allowed_was_measured_nothing_is_chosen(training):
+    training.prices = {**training.prices, "m5.large": 0.1}
+    limits = Limits(6, 6, excluded=dict.fromkeys(training.fleet, "too noisy"))
+    decision = training.decide(limits)
+    assert (decision.verdict, decision.reason) == (Verdict.REFUSE, NoMeasuredFleetAllowed())
+    assert (decision.at, decision.target) == (training.now, training.fleet)
+
+
+def test_a_fleet_of_unknown_speed_is_not_compared(training):
+    class Slow(Measurements):
+        def waiting(self, situation):
+            return None
+
+        def model(self, situation):
+            return situation.model({f: s for f, s in situation.measured.items() if f != "t2.large"})
+
+    given = DecisionInput(
+        (training.observe(),), training.listed_prices, Limits(6, 6), training.progress, settings=DecideSettings()
+    )
+    decision = CheapestFleet(beliefs=Slow()).decide(assess(given))
+    assert (decision.verdict, decision.reason) == (Verdict.REFUSE, SpeedUnknown())
 
 
 def test_the_cool_down_is_waited_for(training):

@@ -154,6 +154,10 @@ def test_whole_observations_are_kept_while_a_fleet_was_seen_seldom_and_the_last_
     assert [number for number, _ in journal.summaries()] == list(range(1, 101))
 
 
+def test_what_is_kept_whole_is_what_deciding_looks_at() -> None:
+    assert observations.KEPT_OF_EACH_FLEET == KEPT_OBSERVATIONS
+
+
 def test_a_move_finds_all_that_was_seen_since_it_began_and_later_it_is_forgotten_step_by_step(
     journal: Journal,
 ) -> None:
@@ -176,6 +180,14 @@ def test_fleets_that_never_come_again_take_a_bounded_room(journal: Journal, monk
     kept = journal.observations()
     assert 20 < len(kept) < 100 and kept[-1].at == NOW + 299
     assert len(list(journal.summaries())) == 300
+
+
+def test_of_a_very_long_message_the_beginning_is_kept(journal: Journal) -> None:
+    journal.add_event(NOW, "note", "x" * 4000)
+    journal.add_event(NOW, "note", "y" * 104_000)
+    short, long = [event["message"] for event in journal.events()]
+    assert short == "x" * 4000
+    assert long == "y" * 4000 + " ... (100,000 more characters)"
 
 
 def test_a_clock_that_steps_back_loses_no_summary(journal: Journal) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from controller.domain.reasons.writing import NotWritten, RunTakenOver
 from controller.record.environment_lock import locked
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import start_run
+from tests.unit.controller.record.full_disk import full_disk
 
 NOW = 1_800_000_000.0
 FLEET = Fleet({"c5.large": 2})
@@ -51,23 +51,6 @@ def journal(tmp_path: Path, told: list[str]) -> Journal:
     made = start_run(tmp_path / "runs", environment="test", policy="p", initial=FLEET, now=NOW)
     made.tell = told.append
     return made
-
-
-@contextmanager
-def full_disk(journal: Journal) -> Iterator[None]:
-    """SQLite finds no room for one more page, and says so as it does on a full disk (SQLITE_FULL)."""
-    database = journal._database
-    most = database.execute("PRAGMA max_page_count").fetchone()[0]
-    database.execute(f"PRAGMA max_page_count = {database.execute('PRAGMA page_count').fetchone()[0]}")
-    fill = "CREATE TABLE filler (content BLOB)", "INSERT INTO filler VALUES (zeroblob(500))"
-    with pytest.raises(Exception, match="full"):
-        database.execute(fill[0])
-        for _ in range(1000):
-            database.execute(fill[1])
-    try:
-        yield
-    finally:
-        database.execute(f"PRAGMA max_page_count = {most}")
 
 
 @pytest.mark.parametrize("write", [*MUST.values(), *MAY.values()], ids=[*MUST, *MAY])

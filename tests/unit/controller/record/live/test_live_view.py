@@ -135,7 +135,7 @@ def test_a_fleet_of_many_flavors_is_counted_in_what_is_said_of_it(tmp_path: Path
 
 
 @pytest.mark.parametrize("make", [synthetic.moved_run, synthetic.failed_run, synthetic.interrupted_run,
-                                  synthetic.running_run, synthetic.moveless_run])  # fmt: skip
+                                  synthetic.stopped_run, synthetic.running_run, synthetic.moveless_run])  # fmt: skip
 @pytest.mark.parametrize("height", [60, 24])
 def test_it_fits_the_terminal(make: Callable[[Path], Journal], height: int, tmp_path: Path) -> None:
     lines = drawn(watched(make(tmp_path)), height).rstrip("\n").splitlines()
@@ -147,6 +147,13 @@ def test_a_failed_run_says_why(tmp_path: Path) -> None:
     text = drawn(watched(synthetic.failed_run(tmp_path)))
     assert "failed, 1 min 45 s" in text
     assert "the loss became nan" in text
+
+
+def test_a_run_whose_budget_is_reached_says_so(tmp_path: Path) -> None:
+    text = drawn(watched(synthetic.stopped_run(tmp_path)))
+    assert "budget reached, " in text
+    assert "the budget of $0.0500 is reached" in " ".join(text.split())
+    assert ", budget reached, " in line_of(watched(synthetic.stopped_run(tmp_path / "again")))
 
 
 def test_a_move_that_is_undone_says_so(tmp_path: Path) -> None:

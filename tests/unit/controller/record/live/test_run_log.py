@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import resource
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from controller.domain import Decision, Fleet, Move, MovePhase, Observation, Verdict
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import EndsSoon, NoStepsLeft
+from controller.record.live.log_file import LogFile
 from controller.record.live.reporter import Reporters
 from controller.record.live.run_log import LogFormat, LogReporter
 
@@ -75,3 +79,47 @@ def test_people_read_a_decision_once_however_its_numbers_change(log_format: LogF
         log.decided(replace(STAY, reason=EndsSoon(remaining_s, 30.0)))
     log.decided(replace(STAY, reason=NoStepsLeft()))
     assert len(stream.getvalue().splitlines()) == lines
+
+
+@pytest.mark.parametrize("log_format", list(LogFormat))
+def test_on_a_full_disk_lines_are_lost_and_counted_and_the_reporter_goes_on(
+    log_format: LogFormat, tmp_path: Path
+) -> None:
+    with LogFile(tmp_path / "centavo.log") as file, LogFile(Path("/dev/full")) as full:
+        log = LogReporter("r", log_format, file)
+        log.note(NOW, "before")
+        log._stream = full
+        for _ in range(3):
+            log.note(NOW, "meanwhile")
+        log._stream = file
+        log.note(NOW, "after")
+        log.note(NOW, "later")
+    lines = (tmp_path / "centavo.log").read_text().splitlines()
+    assert [words in line for line, words in zip(lines, ["before", "3 lines were lost", "after", "later"], strict=True)]
+    assert "meanwhile" not in "".join(lines)
+
+
+def test_a_line_that_was_torn_does_not_tear_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "centavo.log"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with LogFile(path) as file:
+        log = LogReporter("r", LogFormat.TEXT, file)
+        log.note(NOW, "x" * 60_000)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 9, hard))
+        try:
+            log.note(NOW, "torn")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        log.note(NOW, "whole")
+    _, torn, lost, whole = path.read_text().splitlines()
+    assert len(torn) == 9 and "1 lines were lost" in lost and whole.endswith("run r: whole")
+
+
+def test_an_output_that_nobody_reads_any_more_is_no_full_disk(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as stream, pytest.raises(BrokenPipeError):
+        try:
+            LogReporter("r", LogFormat.TEXT, stream).note(NOW, "unread")
+        finally:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), writing)

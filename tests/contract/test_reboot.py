@@ -1,0 +1,111 @@
+"""After a reboot a node's services come up by themselves: by Terraform's user data and Ansible's programs together."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import jinja2
+import pytest
+
+from tests.support.local_cloud import LocalCloud, wait_until
+
+ROOT = Path(__file__).parents[2]
+TERRAFORM = ROOT / "terraform" / "templates"
+NODE = ROOT / "ansible" / "roles" / "node" / "templates"
+SERVICE = """[program:{name}]
+command=sh -c 'echo started >> {root}/{name}.starts; exec sleep 1000'
+autostart=false
+"""
+
+
+def terraform(template: str, **values: str) -> str:
+    """Renders a template of Terraform that has values, one list and no other directives."""
+    text = (TERRAFORM / template).read_text()
+    text = re.sub(r'\$\{join\(" ", \[for .*?\]\)\}', "", text)
+    text = re.sub(r"(?<!\$)\$\{(\w+)\}", lambda found: values[found.group(1)], text)
+    return text.replace("$${", "${")
+
+
+def user_data() -> str:
+    first = terraform("boot.sh.tftpl", login_user="", fact_path="~/facts.d")
+    every = terraform("every_boot.sh.tftpl", login_user="")
+    return terraform("user_data.tftpl", first_boot=first, every_boot=every)
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[LocalCloud]:
+    with LocalCloud(tmp_path) as cloud:
+        yield cloud
+
+
+class Node:
+    """A node with two services, set up as the roles do it."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self.cloud, self.instance_id = cloud, cloud.run(UserData=user_data())
+        self.address = cloud.ready(self.instance_id)
+        wait_until(lambda: cloud.host(self.instance_id)["user_data"] == "done", "the first boot")
+        self.home = cloud.state_dir / "instances" / self.instance_id / "home"
+        self.root = self.home / "centavo"
+        self._place()
+
+    def _place(self) -> None:
+        root = self.root
+        names = {
+            "node_root": str(root),
+            "node_sockets": f"/tmp/centavo-{self.instance_id}",
+            "node_python": sys.executable,
+            "supervisor_ctl": f"{sys.executable} -m supervisor.supervisorctl --configuration {root}/supervisord.conf",
+        }
+        for folder in (*(root / name for name in ("services", "wanted", "log", "bin")), self.home / ".config/centavo"):
+            folder.mkdir(parents=True)
+        for template, path in (
+            ("supervisord.conf.j2", root / "supervisord.conf"),
+            ("supervise.j2", root / "bin" / "supervise"),
+            ("services.j2", root / "bin" / "services"),
+            ("start.j2", self.home / ".config" / "centavo" / "start"),
+        ):
+            path.write_text(jinja2.Template((NODE / template).read_text()).render(names))
+            path.chmod(0o755)
+        for name in ("worker", "launcher"):
+            (root / "services" / f"{name}.conf").write_text(SERVICE.format(name=name, root=root))
+
+    def starts(self, service: str) -> int:
+        path = self.root / f"{service}.starts"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    def reboot(self) -> None:
+        boots = self.console().count("user data done")
+        self.cloud.ec2.reboot_instances(InstanceIds=[self.instance_id])
+        wait_until(lambda: self.console().count("user data done") > boots, "the next boot")
+        self.cloud.ready(self.instance_id)
+
+    def console(self) -> str:
+        return (self.home.parent / "console.log").read_text()
+
+
+def test_what_ran_before_a_reboot_runs_after_it_and_what_had_left_does_not(cloud: LocalCloud) -> None:
+    node = Node(cloud)
+    node.reboot()
+    assert (node.starts("worker"), node.starts("launcher")) == (0, 0), "nothing was wanted before"
+    (node.root / "wanted" / "worker").touch()
+    assert cloud.ssh(node.address, ".config/centavo/start && centavo/bin/services").returncode == 0
+    assert node.starts("worker") == 1
+    node.reboot()
+    wait_until(lambda: node.starts("worker") == 2, "the worker after the reboot")
+    assert node.starts("launcher") == 0
+    (node.root / "wanted" / "worker").unlink()
+    (node.root / "wanted" / "launcher").touch()
+    node.reboot()
+    wait_until(lambda: node.starts("launcher") == 1, "the launcher after the reboot")
+    assert node.starts("worker") == 2
+
+
+def test_a_node_that_ansible_has_not_prepared_boots_all_the_same(cloud: LocalCloud) -> None:
+    instance_id = cloud.run(UserData=user_data())
+    cloud.ready(instance_id)
+    wait_until(lambda: cloud.host(instance_id)["user_data"] == "done", "the boot")
+    assert (cloud.state_dir / "instances" / instance_id / "home" / "facts.d").is_dir()

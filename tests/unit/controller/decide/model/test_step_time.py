@@ -1,0 +1,78 @@
+"""How many tokens a step has, and how long it takes, as measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controller.decide.model.step_time import RECENT_STEP_TIMES, measured_step_time_s, tokens_per_step
+from controller.decide.settings import DecideSettings
+from controller.domain import Fact, Fleet, Observation, Progress
+from controller.domain.batches import Batches
+from tests.unit.controller.decide.model.test_communication import fact
+
+EQUAL = DecideSettings(batches=Batches.EQUAL)
+TWO = Fleet({"c5.large": 2})
+
+
+def look(*facts: Fact, fleet: Fleet = TWO, at: float = 100.0) -> Observation:
+    return Observation(at, fleet, tuple(replace(one, updated_at=at) for one in facts))
+
+
+def pair(seconds: float, at: float = 100.0, **other: Any) -> Observation:
+    return look(fact(0, 2, seconds, **other), fact(1, 2, seconds, **other), at=at)
+
+
+def test_the_progress_says_how_many_tokens_a_step_has() -> None:
+    progress = Progress(10, 100, 4000, 0.0, 100.0)
+    assert tokens_per_step([pair(0.5)], progress, EQUAL) == 400.0
+    assert tokens_per_step([pair(0.5)], Progress(0, 100, 0, 0.0, 100.0), EQUAL) == 200.0
+
+
+def test_without_progress_the_observations_in_which_all_ranks_report_say_it() -> None:
+    seen = [pair(0.5), look(fact(0, 2, tokens=300.0), fact(1, 2, tokens=300.0)), look(fact(0, 2)), look(fact(0, 1))]
+    assert tokens_per_step(seen, None, EQUAL) == 200.0, "the median of 200, 600 and 100"
+    assert tokens_per_step([look(fact(0, 2)), look()], None, EQUAL) is None
+    assert tokens_per_step([look(fact(0, 2), fact(1, 3))], None, EQUAL) is None
+
+
+def test_the_step_time_is_the_median_of_the_last_observations_of_this_fleet() -> None:
+    seen = [pair(9.0, at=float(n)) for n in range(20)] + [pair(0.5 + n, at=100.0 + n) for n in range(RECENT_STEP_TIMES)]
+    assert measured_step_time_s(seen, TWO, EQUAL) == 2.5
+    assert measured_step_time_s([*seen, pair(0.5, at=200.0)], TWO, EQUAL) == 2.5
+    assert measured_step_time_s(seen[:1], TWO, EQUAL) == 9.0
+
+
+def test_what_was_seen_of_another_fleet_and_before_it_does_not_count() -> None:
+    other = look(fact(0, 1, 7.0), fleet=Fleet({"c5.large": 1}))
+    assert measured_step_time_s([pair(0.5), other], TWO, EQUAL) is None
+    assert measured_step_time_s([pair(9.0), other, pair(0.5)], TWO, EQUAL) == 0.5
+    assert measured_step_time_s([], TWO, EQUAL) is None
+
+
+@pytest.mark.parametrize("wrong", [None, 0.0, -1.0, math.inf, math.nan])
+def test_a_time_that_is_none_is_left_out(wrong: Any) -> None:
+    seen = look(fact(0, 2, iteration_time_s=wrong), fact(1, 2, 0.5))
+    assert measured_step_time_s([seen], TWO, EQUAL) == 0.5
+    assert measured_step_time_s([look(fact(0, 2, iteration_time_s=wrong))], TWO, EQUAL) is None
+
+
+def test_ranks_of_another_world_size_are_left_out() -> None:
+    assert measured_step_time_s([look(fact(0, 3, 9.0), fact(1, 2, 0.5))], TWO, EQUAL) == 0.5
+
+
+def test_an_observation_without_a_time_does_not_use_up_the_recent_ones() -> None:
+    silent = [look(at=200.0 + n) for n in range(10)]
+    assert measured_step_time_s([pair(0.5), *silent], TWO, EQUAL) == 0.5
+
+
+@pytest.mark.parametrize(("slow_s", "passing_s"), [(0.4, 0.0), (0.5, 0.0), (1.2, 1.2 - 1.25 * 0.6)])
+def test_the_wait_for_shares_that_are_still_adapted_is_not_counted(slow_s: float, passing_s: float) -> None:
+    """Two ranks with 100 tokens each: evenly divided, the work takes 200 tokens / (both speeds together)."""
+    seen = look(fact(0, 2, 2.0, 0.4), fact(1, 2, 2.0, slow_s))
+    found = measured_step_time_s([seen], TWO, DecideSettings())
+    assert found == pytest.approx(2.0 - passing_s)
+    assert measured_step_time_s([seen], TWO, EQUAL) == 2.0, "equal batches are not adapted"

@@ -1,0 +1,207 @@
+"""When nothing may move, whatever is cheaper: each case at the very moment where the answer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from training import Training
+
+from controller.decide import DecideSettings, DecisionInput, Objective
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.forecaster import Forecaster
+from controller.decide.model.situation import Situation, assess
+from controller.decide.policies.stability import busy_reason, ending_reason, overlap_reason, waiting_reason
+from controller.decide.settings import SwitchingAssumptions
+from controller.domain import Fleet, Limits, Move, MovePhase, Progress
+from controller.domain.reasons import Said
+from controller.domain.reasons.deciding import (
+    CoolingDown,
+    EndsSoon,
+    FewStepsLeft,
+    MoveUnderWay,
+    NoStepsLeft,
+    NoWorkerRuns,
+    ProgressUnknown,
+    WaitingForFacts,
+    WithinUncertainty,
+)
+
+TARGET = Fleet({"c5.large": 6})
+SWITCHING = SwitchingAssumptions(boot_s=30.0, configure_s=70.0)
+
+
+def situation(training: Any, now: float | None = None, **settings: Any) -> Situation:
+    """The training's situation, as if its facts had been seen at the time that it is."""
+    given = DecisionInput(
+        (training.observe(),),
+        training.listed_prices,
+        Limits(min_nodes=6, max_nodes=6),
+        training.progress,
+        training.history,
+        DecideSettings(cooldown_s=300.0, measure_timeout_s=900.0, **{"switching": SWITCHING, **settings}),
+    )
+    made = assess(given)
+    return made if now is None else replace(made, now=now)
+
+
+def move(ended_at: float | None, phase: MovePhase = MovePhase.DONE, number: int = 1, at: float = 100.0) -> Move:
+    return Move(number, at, Fleet({"t2.large": 6}), TARGET, Said("cheaper"), phase, ended_at=ended_at)
+
+
+class Doubted(FleetModel):
+    """A model of which the test says how uncertain the difference of two fleets is."""
+
+    difference_se = 0.0
+
+    def log_cost_difference_se(self, fleet: Mapping[str, int], other: Mapping[str, int]) -> float:
+        assert other == TARGET and fleet == Training().fleet
+        return self.difference_se
+
+
+# A move under way, and the cool-down
+
+
+def test_without_any_move_nothing_is_under_way(training: Any) -> None:
+    assert busy_reason(situation(training)) is None
+
+
+def test_a_move_under_way_is_named(training: Any) -> None:
+    training.moves = (move(150.0), move(None, MovePhase.JOINING, number=2))
+    assert busy_reason(situation(training)) == MoveUnderWay(2, TARGET, "joining")
+
+
+@pytest.mark.parametrize(
+    ("now", "left_s"), [(500.0, 300.0), (600.0, 200.0), (799.0, 1.0), (800.0, None), (900.0, None)]
+)
+def test_the_cool_down_counts_from_the_end_of_the_last_move(training: Any, now: float, left_s: float | None) -> None:
+    training.moves = (move(200.0), move(500.0, number=2))
+    expected = None if left_s is None else CoolingDown(2, left_s)
+    assert busy_reason(situation(training, now)) == expected
+
+
+def test_a_move_whose_end_was_not_kept_cools_down_from_its_beginning(training: Any) -> None:
+    training.moves = (move(None, at=700.0),)
+    assert busy_reason(situation(training, 900.0)) == CoolingDown(1, 100.0)
+
+
+# Waiting for facts
+
+
+def test_without_a_worker_there_is_nothing_to_wait_for(training: Any) -> None:
+    assert waiting_reason(replace(situation(training), current=Fleet({}))) == NoWorkerRuns()
+    assert waiting_reason(replace(situation(training), current=Fleet({"c5.large": 0}))) == NoWorkerRuns()
+
+
+def test_what_is_measured_is_not_waited_for(training: Any) -> None:
+    assert waiting_reason(situation(training)) is None
+
+
+@pytest.mark.parametrize(("waited_s", "waits"), [(0.0, True), (899.0, True), (900.0, False), (901.0, False)])
+def test_flavors_without_facts_are_waited_for_until_the_limit(training: Any, waited_s: float, waits: bool) -> None:
+    one = situation(training)
+    missing = replace(
+        one, now=one.observations[0].at + waited_s, current=Fleet({**one.current, "m5.large": 1, "a1": 1})
+    )
+    assert waiting_reason(missing) == (WaitingForFacts(("a1", "m5.large")) if waits else None)
+
+
+def test_the_wait_counts_from_the_last_move(training: Any) -> None:
+    training.moves = (move(training.now + 500.0),)
+    one = situation(training)
+    missing = replace(one, current=Fleet({**one.current, "m5.large": 1}))
+    assert waiting_reason(replace(missing, now=training.now + 1399.0)) == WaitingForFacts(("m5.large",))
+    assert waiting_reason(replace(missing, now=training.now + 1400.0)) is None
+
+
+def test_while_nothing_at_all_is_measured_there_is_no_limit(training: Any) -> None:
+    training.window = 1
+    one = situation(training, training.now + 1e6)
+    assert waiting_reason(one) == WaitingForFacts(tuple(sorted(one.current)))
+
+
+def test_before_the_first_observation_the_wait_has_not_begun(training: Any) -> None:
+    one = replace(situation(training), observations=())
+    assert waiting_reason(replace(one, now=one.now + 1e6)) == WaitingForFacts(tuple(sorted(one.current)))
+
+
+# The end of the work
+
+
+def ending(training: Any, progress: Progress | None, **settings: Any) -> Any:
+    one = situation(training, **settings)
+    model = one.model()
+    assert model is not None
+    return ending_reason(replace(one, progress=progress), model)
+
+
+def progress(step: int, total: int | None) -> Progress:
+    return Progress(step, total, 0, 0.0, 0.0)
+
+
+def test_without_knowing_how_far_it_is_nothing_moves(training: Any) -> None:
+    assert ending(training, None) == ProgressUnknown()
+    assert ending(training, progress(10, None)) == ProgressUnknown()
+    assert ending(training, progress(10, 0)) == ProgressUnknown()
+    assert ending(training, progress(100_000, 100_000)) == NoStepsLeft()
+
+
+@pytest.mark.parametrize(("step", "share"), [(97_000, None), (97_001, 0.02999), (99_999, 0.00001), (0, None)])
+def test_too_few_steps_are_a_reason_to_stay(training: Any, step: int, share: float | None) -> None:
+    found = ending(training, progress(step, 100_000), end_guard_share=0.03)
+    assert found == (None if share is None else FewStepsLeft(pytest.approx(share), 0.03))
+
+
+@pytest.mark.parametrize(("guard_s", "counts_s"), [(0.0, 100.0), (99.0, 100.0), (250.0, 250.0)])
+def test_work_that_ends_before_a_move_could_is_left_alone(training: Any, guard_s: float, counts_s: float) -> None:
+    one = situation(training)
+    model = one.model()
+    assert model is not None
+    step_s = model.step_time_s(one.current)
+    enough = int(counts_s / step_s) + 1
+    settings = {"end_guard_s": guard_s, "end_guard_share": 0.0}
+    assert ending(training, progress(0, enough), **settings) is None
+    found = ending(training, progress(0, enough - 1), **settings)
+    assert found == EndsSoon(pytest.approx((enough - 1) * step_s), counts_s)
+
+
+def test_work_that_takes_just_as_long_as_the_guard_may_still_move(training: Any) -> None:
+    one = situation(training)
+    model = one.model()
+    assert model is not None
+    remaining_s = 1000 * model.step_time_s(one.current)
+    assert ending(training, progress(0, 1000), end_guard_s=remaining_s, end_guard_share=0.0) is None
+
+
+def test_how_long_it_takes_is_not_guessed_for_a_fleet_of_unknown_speed(training: Any) -> None:
+    one = situation(training, end_guard_s=1e9)
+    model = one.model()
+    assert model is not None
+    unknown = replace(one, current=Fleet({**one.current, "m5.large": 1}))
+    assert ending_reason(unknown, model) is None
+    assert isinstance(ending_reason(one, model), EndsSoon)
+
+
+# Speeds that are not known well enough
+
+
+@pytest.mark.parametrize("objective", [Objective.COST, Objective.TIME])
+def test_a_gain_within_the_uncertainty_is_no_reason_to_move(training: Any, objective: Objective) -> None:
+    one = situation(training, objective=objective, confidence_z=2.0)
+    model = one.model()
+    assert model is not None
+    sure = Forecaster.of(one, model, one.bounds)
+    measure = sure.usd_per_step if objective is Objective.COST else sure.step_time_s
+    won = 1 - measure(TARGET) / measure(one.current)
+    assert 0 < won < 1
+
+    def doubted(difference_se: float) -> Any:
+        unsure = Doubted(**{field.name: getattr(model, field.name) for field in fields(model)})
+        unsure.__dict__["difference_se"] = difference_se
+        return overlap_reason(replace(sure, model=unsure), TARGET)
+
+    assert doubted(won / 2 - 1e-9) is None
+    assert doubted(won / 2) == WithinUncertainty(TARGET, won, won, objective.value)
+    assert doubted(won) == WithinUncertainty(TARGET, won, won * 2, objective.value)
