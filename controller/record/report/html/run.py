@@ -19,7 +19,7 @@ TRAIN_LOG = Path("results") / "train.log"
 
 @dataclass(frozen=True)
 class LossPoint:
-    """One line of the trainer's log, or the loss in an observation."""
+    """The training loss of one line of the trainer's log, or of one observation."""
 
     at: float
     step: int
@@ -71,10 +71,15 @@ def read_run(journal: Journal, report: Mapping[str, Any]) -> Run:
 
 
 def _losses(directory: Path, summaries: tuple[Summary, ...]) -> tuple[LossPoint, ...]:
-    """Returns the losses of the trainer's own log, or if there is none, those of the observations."""
+    """Returns the losses of the trainer's own log. If none can be read there, returns those of the observations.
+
+    The log has lines without a training loss too: those of validations and of skipped updates.
+    """
     try:
         lines = (directory / TRAIN_LOG).read_text(encoding="utf-8").splitlines()
         logged = [json.loads(line) for line in lines if line.strip()]
-        return tuple(LossPoint(parse_time(p["t"]), int(p["step"]), float(p["loss"])) for p in logged)
+        with_loss = [line for line in logged if "loss" in line]
+        losses = tuple(LossPoint(parse_time(line["t"]), int(line["step"]), float(line["loss"])) for line in with_loss)
     except (OSError, ValueError, KeyError, TypeError):
-        return tuple(LossPoint(s.at, s.step, s.loss) for s in summaries if s.step and s.loss is not None)
+        losses = ()
+    return losses or tuple(LossPoint(s.at, s.step, s.loss) for s in summaries if s.step and s.loss is not None)

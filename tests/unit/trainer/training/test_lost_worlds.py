@@ -15,7 +15,7 @@ from tests.support.fleet import ROOT, SOCKET, Fleet
 from tests.support.small_training import small
 from trainer.elastic.world import World
 from trainer.training import ending, step
-from trainer.worker.rank import Rank
+from trainer.worker.rank import Outcome, Rank
 
 LOST = "Horovod has been shut down. This was caused by an exception on one of the ranks."
 
@@ -41,7 +41,7 @@ class Messages:
         self.sent.append((event, details))
 
 
-def end(directory: Path, monkeypatch: pytest.MonkeyPatch, **sections: Any) -> tuple[int, ElasticWorld, Messages]:
+def end(directory: Path, monkeypatch: pytest.MonkeyPatch, **sections: Any) -> tuple[Outcome, ElasticWorld, Messages]:
     world, messages = ElasticWorld(), Messages()
     monkeypatch.setattr("trainer.worker.rank.World", lambda: world)
     rank = Rank.of(small(directory, **sections))
@@ -55,9 +55,9 @@ def test_a_collective_that_always_fails_ends_the_training(tmp_path: Path, monkey
         raise mx.base.MXNetError(LOST)
 
     monkeypatch.setattr(step, "sum_vector", fail)
-    code, world, messages = end(tmp_path, monkeypatch)
+    outcome, world, messages = end(tmp_path, monkeypatch)
     event, details = messages.sent[-1]
-    assert (code, world.resets, event) == (1, 4, "failed")
+    assert (outcome, world.resets, event) == (Outcome.FAILED, 4, "failed")
     assert (
         "ranks were lost 5 times (elastic.max_failures_without_step) with no new step after step 0"
         in (details["reason"])
@@ -80,8 +80,8 @@ def test_a_step_that_is_always_lost_ends_it_although_others_are_made_again(
     training_step = follow_steps(monkeypatch)
     monkeypatch.setattr(step, "sum_vector", fail_in_step_8)
     sections = {"elastic": {"commit_every_steps": 5, "max_failures_without_step": 3}}
-    code, world, messages = end(tmp_path, monkeypatch, **sections)
-    assert (code, world.resets) == (1, 2)
+    outcome, world, messages = end(tmp_path, monkeypatch, **sections)
+    assert (outcome, world.resets) == (Outcome.FAILED, 2)
     assert "ranks were lost 3 times" in messages.sent[-1][1]["reason"]
     assert "after step 7" in messages.sent[-1][1]["reason"]
 
@@ -98,8 +98,8 @@ def test_ranks_that_are_lost_now_and_then_do_not_end_it(tmp_path: Path, monkeypa
     training_step = follow_steps(monkeypatch)
     monkeypatch.setattr(step, "sum_vector", fail_once)
     sections = {"elastic": {"commit_every_steps": 1, "max_failures_without_step": 2}}
-    code, world, _ = end(tmp_path, monkeypatch, **sections)
-    assert (code, world.resets) == (0, 6)
+    outcome, world, _ = end(tmp_path, monkeypatch, **sections)
+    assert (outcome, world.resets) == (Outcome.FINISHED, 6)
 
 
 def test_an_end_that_always_fails_ends_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +107,8 @@ def test_an_end_that_always_fails_ends_it_too(tmp_path: Path, monkeypatch: pytes
         raise mx.base.MXNetError(LOST)
 
     monkeypatch.setattr(ending, "broadcast_object", fail)
-    code, world, messages = end(tmp_path, monkeypatch, stop={"steps": 3})
-    assert (code, world.resets) == (1, 4)
+    outcome, world, messages = end(tmp_path, monkeypatch, stop={"steps": 3})
+    assert (outcome, world.resets) == (Outcome.FAILED, 4)
     assert "with no new step after step 3" in messages.sent[-1][1]["reason"]
 
 

@@ -87,6 +87,39 @@ def test_moves_are_marked_at_the_step_they_ended(moved: Run) -> None:
     assert 500 < step < 700
 
 
+TRAIN_LOG = (
+    '{"step": 5, "loss": 6.5, "t": "2026-11-21T06:00:00.000Z"}',
+    '{"step": 7, "skipped_updates": 1, "t": "2026-11-21T06:00:01.000Z"}',
+    '{"step": 10, "validation_loss": 6.25, "t": "2026-11-21T06:00:02.000Z"}',
+    '{"step": 10, "loss": 6.0, "t": "2026-11-21T06:00:03.000Z"}',
+)
+
+
+def write_train_log(run: SyntheticRun, *lines: str) -> None:
+    path = run.journal.directory / "results" / "train.log"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_the_losses_are_those_of_the_trainers_log_beside_its_other_lines(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    run.boot()
+    run.train(3)
+    write_train_log(run, *TRAIN_LOG)
+    assert [(point.step, point.loss) for point in read(run.journal).losses] == [(5, 6.5), (10, 6.0)]
+
+
+@pytest.mark.parametrize("lines", [(), TRAIN_LOG[1:3], (*TRAIN_LOG, '{"step": 15, "lo'), (*TRAIN_LOG, "[]", "5")])
+def test_the_losses_are_those_of_the_observations_if_the_log_has_none(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    run = SyntheticRun(tmp_path)
+    run.boot()
+    run.train(3)
+    expected = read(run.journal).losses
+    assert len(expected) == 3
+    write_train_log(run, *lines)
+    assert read(run.journal).losses == expected
+
+
 def test_more_flavors_than_colours_share_the_last(tmp_path: Path) -> None:
     run = SyntheticRun(tmp_path)
     run.boot()
