@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from controller.edges.ssh import control_directory
 from localcloud.credentials import Credentials
 from tests.support.local_cloud import free_port
 from tests.support.sandbox import LEFT_OUT, REPOSITORY, Sandbox, edit_yaml, end_processes
@@ -20,17 +25,32 @@ THERE = {"c5.xlarge": 2, "c5.large": 1}
 """The two fleets between which a run moves. One node of three stays."""
 PRICES_HERE = {"t2.large": 0.05, "c5.large": 0.08, "c5.xlarge": 0.20}
 PRICES_THERE = {"t2.large": 0.20, "c5.large": 0.08, "c5.xlarge": 0.05}
+HEAD, HEAD_USD = "t3.micro", 0.01
 OTHERS = ("t2.medium", "t2.xlarge", "c5.2xlarge")
+GROUPS = "centavo-local-"
 STEPS = 1_000_000
 """More steps than any run makes: a run ends when the file `end` lies on its head."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An instance. `host` says how its host is: booting, ready and so on."""
+
+    id: str
+    flavor: str
+    address: str
+    role: str
+    host: str | None
 
 
 class Place:
     """A checkout and a cloud for many runs. `close` ends everything in it."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self._stack = ExitStack()
         self._stack.callback(shutil.rmtree, root, ignore_errors=True)
+        self._stack.callback(self._remove_control_sockets)
         self.log = root / "stub.log"
         self.canary = root / "canary"
         try:
@@ -52,40 +72,62 @@ class Place:
         with urllib.request.urlopen(urllib.request.Request(url, data=document, headers=token), timeout=60) as answer:
             return dict(json.load(answer))
 
+    def start(self, command: str, output: IO[str]) -> subprocess.Popen[str]:
+        """Starts a command of Centavo in a process group of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "controller", "--root", str(self.sandbox.root), "--env", "local", command],
+            cwd=self.sandbox.root, env=self.sandbox.process_environment(), text=True, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def processes(self, *words: str) -> list[int]:
+        """Returns the processes of the checkout whose command line has all of these words."""
+        mark, found = os.fsencode(self.sandbox.root), []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                command = (entry / "cmdline").read_bytes()
+                about = command + (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if mark in about and all(word.encode() in command for word in words):
+                found.append(int(entry.name))
+        return found
+
+    def sockets(self) -> set[str]:
+        """Returns the inodes of all sockets of the checkout's processes."""
+        found = set()
+        for process in self.processes():
+            for descriptor in Path(f"/proc/{process}/fd").glob("*"):
+                with suppress(OSError):
+                    link = os.readlink(descriptor)
+                    if link.startswith("socket:["):
+                        found.add(link[8:-1])
+        return found
+
     def home(self, instance_id: str) -> Path:
         """Returns the home directory of an instance's host."""
         return next((self.sandbox.root / ".localcloud").glob(f"**/{instance_id}/home"))
 
-    def instances(self) -> list[dict[str, Any]]:
-        """Returns the instances that are not terminated, as any EC2 client sees them."""
-        found = []
-        for reservation in self.sandbox.ec2().describe_instances()["Reservations"]:
-            for instance in reservation["Instances"]:
-                tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
-                if instance["State"]["Name"] in ("pending", "running"):
-                    role = tags.get("centavo:role", "")
-                    found.append(
-                        {
-                            "id": instance["InstanceId"],
-                            "flavor": instance["InstanceType"],
-                            "address": instance.get("PrivateIpAddress", ""),
-                            "role": role,
-                        }
-                    )
-        return found
+    def instances(self) -> list[Machine]:
+        """Returns the instances that are pending or running."""
+        return [
+            Machine(one["instance_id"], one["flavor"], one["ip"], one["tags"].get("centavo:role", ""), one["host"])
+            for one in self.control("status")["instances"]
+            if one["state"] in ("pending", "running")
+        ]
 
-    def workers(self) -> list[dict[str, Any]]:
+    def workers(self) -> list[Machine]:
         """Returns the workers that are pending or running."""
-        return [instance for instance in self.instances() if instance["role"] == "worker"]
+        return [machine for machine in self.instances() if machine.role == "worker"]
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> Machine:
         """Returns the head."""
-        return next(instance for instance in self.instances() if instance["role"] == "head")
+        return next(machine for machine in self.instances() if machine.role == "head")
 
     def desired(self) -> dict[str, int]:
         """Returns what the Auto Scaling groups are set to, by flavor, without zeros."""
         groups = self.control("status")["groups"]
-        return {group["flavor"]: group["desired"] for group in groups if group["desired"]}
+        return {group["name"].removeprefix(GROUPS): group["desired"] for group in groups if group["desired"]}
 
     def hosts_file(self) -> Path:
         """Returns the hosts file of the head."""
@@ -93,7 +135,7 @@ class Place:
 
     def set_prices(self, prices: dict[str, float]) -> None:
         """Sets the prices that decide where the run moves to."""
-        lines = {**dict.fromkeys(OTHERS, 9.0), "t3.micro": 0.01, **prices}
+        lines = {HEAD: HEAD_USD, **prices}
         path = self.sandbox.environment / "prices.yml"
         part = path.with_name(".prices.new")
         part.write_text("".join(f"{flavor}: {usd}\n" for flavor, usd in lines.items()))
@@ -121,6 +163,10 @@ class Place:
             raise RuntimeError(f"localcloud did not start: {up.stdout}{up.stderr}")
         return sandbox
 
+    def _remove_control_sockets(self) -> None:
+        known_hosts = self.root / "checkout" / ".centavo" / "local" / "known_hosts"
+        shutil.rmtree(control_directory(known_hosts), ignore_errors=True)
+
     def _configure(self, sandbox: Sandbox, ports: list[int]) -> None:
         folder = sandbox.environment
         api, ssh, metadata = ports
@@ -134,15 +180,16 @@ class Place:
         edit_yaml(folder / "centavo.yml", lambda it: _settings(it, sandbox.endpoint, ssh))
         edit_yaml(folder / "training.yml", lambda it: it.update(stop={"steps": STEPS}, stub={"log": str(self.log)}))
         main = folder / "main.tf"
-        main.write_text(main.read_text().replace("2222", str(ssh)))
+        lines = main.read_text().replace("2222", str(ssh)).splitlines()
+        main.write_text("\n".join(line for line in lines if not any(f'"{other}"' in line for other in OTHERS)) + "\n")
 
 
 def _settings(it: dict[str, Any], endpoint: str, ssh_port: int) -> None:
     it["aws"]["environment"]["AWS_ENDPOINT_URL"] = endpoint
     it["ssh"]["port"] = ssh_port
     it["fleet"]["initial"] = dict(HERE)
-    it["limits"] = {"min_nodes": 3, "max_nodes": 3, "exclude": list(OTHERS)}
-    it["limits"]["max_nodes_per_flavor"] = {flavor: 2 for flavor in PRICES_HERE}
+    it["limits"] = {"min_nodes": 3, "max_nodes": 3, "exclude": []}
+    it["limits"]["max_nodes_per_flavor"] = dict.fromkeys(PRICES_HERE, 2)
     it["controller"].update(
         policy="hourly-price",
         interval_s=1,

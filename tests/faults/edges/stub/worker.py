@@ -78,8 +78,10 @@ class Worker:
             "state": state, "reason": reason, "peak_memory_bytes": 1 << 20, "updated_at": timestamp(),
             "total_steps": self._settings["stop"]["steps"], "emulated_speed": None, "last_change": None,
         }  # fmt: skip
+        lie = Path("says")
         try:
-            replace(Path(self._settings["facts"]["path"]) / "iteration.fact", json.dumps(fact) + "\n")
+            content = lie.read_text() if lie.exists() else json.dumps(fact) + "\n"
+            replace(Path(self._settings["facts"]["path"]) / "iteration.fact", content)
         except OSError as error:  # a full disk: the training goes on
             note(self._settings, "no-fact", instance=self._instance, why=str(error))
 
