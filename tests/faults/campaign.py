@@ -11,7 +11,7 @@ from typing import cast
 
 from tests.faults.fault import Fault, Layer, Result
 
-LAYERS = ("tests.faults.simulation.layer", "tests.faults.edges", "tests.faults.training")
+LAYERS = ("tests.faults.simulation.layer", "tests.faults.edges.layer", "tests.faults.training")
 CHUNK = 8
 
 

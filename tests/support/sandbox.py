@@ -64,7 +64,7 @@ class Sandbox:
         return subprocess.Popen(
             [sys.executable, "-m", "controller", "--root", str(self.root), "--env", "local", *arguments],
             cwd=self.root,
-            env=self._process_environment(),
+            env=self.process_environment(),
             text=True,
             start_new_session=True,
             stdout=subprocess.PIPE,
@@ -85,7 +85,7 @@ class Sandbox:
                 str(self.root / ".localcloud"),
             ],
             cwd=self.root,
-            env=self._process_environment(),
+            env=self.process_environment(),
             text=True,
             capture_output=True,
             timeout=120,
@@ -132,7 +132,8 @@ class Sandbox:
                 found.append(command.replace(b"\0", b" ").decode(errors="replace"))
         return found
 
-    def _process_environment(self) -> dict[str, str]:
+    def process_environment(self) -> dict[str, str]:
+        """Returns the environment variables of the sandbox's processes."""
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CENTAVO_", "TF_VAR_"))
         }
