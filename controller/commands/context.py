@@ -167,7 +167,8 @@ class Context:
     def bring_up(self, cluster: LiveCluster, journal: Journal) -> None:
         """Makes everything that Terraform declares, with the fleet of the capacity file, or else the initial fleet.
 
-        This is a person's command: where the environment exists already, its plan has to be admitted.
+        This is a person's command: where the environment exists already, its plan has to be admitted. A first apply
+        that was killed is made again as a first one.
         """
         self.check_first_fleet()
         terraform = self.terraform(journal.directory)
@@ -179,7 +180,7 @@ class Context:
         journal.set_initial(fleet)
         terraform.init()
         export_terraform_rc(self.environment)
-        exists = terraform.outputs() is not None
+        exists = terraform.is_made()
         plan = terraform.plan(self.environment.state_directory / "apply.tfplan", read=exists)
         if plan.has_changes:
             if exists:

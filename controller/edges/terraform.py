@@ -36,6 +36,8 @@ from controller.words.reasons.sentences import as_sentence
 
 LOCK_TIMEOUT = "60s"
 NO_CHANGE, CHANGES = 0, 2
+OUTPUTS = {"cluster", "region", "bucket", "head", "flavors"}
+"""What an environment's outputs.tf gives. An apply writes an output when all that it is made of is there."""
 QUIET = ("show", "output", "state pull")
 """Commands whose output is not kept in the log."""
 
@@ -168,6 +170,11 @@ class Terraform:
     def outputs(self) -> Outputs | None:
         """Returns what exists; None before the first apply and after a destroy. Starts no provider, so it is cheap."""
         return parse_outputs(self._read_json("output", next_step="Run `centavo apply` first.", json=IsFlagged))
+
+    def is_made(self) -> bool:
+        """Returns whether an apply has made everything once. A first apply that was killed leaves a part of it."""
+        document = self._read_json("output", next_step="Run `centavo apply` first.", json=IsFlagged)
+        return set(document) >= OUTPUTS
 
     # running
 

@@ -78,7 +78,7 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
 
     assert sandbox.centavo("destroy").returncode == 0
     assert sandbox.localcloud("down").returncode == 0
-    assert sandbox.processes() == []
+    assert sandbox.processes() == {}
 
 
 @pytest.mark.long

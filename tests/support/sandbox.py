@@ -14,12 +14,14 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import boto3
 import yaml
 
+from localcloud.commands.client import ask
 from localcloud.credentials import Credentials
+from localcloud.state import StateDir
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns(
@@ -59,15 +61,15 @@ class Sandbox:
         print(output)
         return subprocess.CompletedProcess(process.args, process.returncode, output)
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Starts a command in a process group of its own."""
+    def start(self, *arguments: str, output: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
+        """Starts a command in a process group of its own, which writes to `output`."""
         return subprocess.Popen(
             [sys.executable, "-m", "controller", "--root", str(self.root), "--env", "local", *arguments],
             cwd=self.root,
             env=self.process_environment(),
             text=True,
             start_new_session=True,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
         )
 
@@ -116,10 +118,17 @@ class Sandbox:
                     count[instance["InstanceType"]] = count.get(instance["InstanceType"], 0) + 1
         return count
 
-    def processes(self) -> list[str]:
+    def control(self, action: str, request: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Asks the control API of the sandbox's cloud."""
+        state = StateDir(self.root / ".localcloud")
+        running = state.running()
+        assert running is not None, "the cloud does not run"
+        return ask(state, running.settings, action, request)
+
+    def processes(self) -> dict[int, str]:
         """Command lines of all processes that work in the sandbox: by their folder, arguments or environment."""
         mark = os.fsencode(self.root)
-        found = []
+        found = {}
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit() or int(entry.name) == os.getpid():
                 continue
@@ -129,7 +138,7 @@ class Sandbox:
             except OSError:
                 continue
             if mark in about:
-                found.append(command.replace(b"\0", b" ").decode(errors="replace"))
+                found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
         return found
 
     def process_environment(self) -> dict[str, str]:

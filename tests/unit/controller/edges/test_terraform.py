@@ -130,6 +130,14 @@ def test_outputs_of_a_half_made_environment_are_an_error_that_names_what_is_miss
         parse_outputs({name: value for name, value in OUTPUTS.items() if name != missing})
 
 
+@pytest.mark.parametrize("missing", sorted(OUTPUTS))
+def test_an_environment_whose_first_apply_was_killed_is_not_made_yet(terraform: FakeCommand, missing: str) -> None:
+    partly = {name: value for name, value in OUTPUTS.items() if name != missing}
+    assert not terraform(f"echo '{json.dumps(partly)}'").is_made()
+    assert not terraform("echo '{}'").is_made()
+    assert terraform(f"echo '{json.dumps(OUTPUTS)}'").is_made()
+
+
 STUBBORN = "trap '' INT; sleep 600"
 OBEDIENT = "trap 'echo gave the lock back; exit 1' INT; sleep 600 & wait"
 SOON = TerraformLimits(init_s=0.2, plan_s=0.2, apply_s=0.2, read_s=0.2, grace_s=0.3)
