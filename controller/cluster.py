@@ -10,7 +10,7 @@ from typing import Protocol
 
 from controller.act.apply import Applier, GroupsPort, TerraformPort
 from controller.act.capacity import CapacityFile
-from controller.act.nodes import Answering, Nodes, PlaybooksPort
+from controller.act.nodes import Nodes, PlaybooksPort
 from controller.config.environment import Environment
 from controller.domain import Fleet, Instance, Observation, Price
 from controller.edges.clock import Clock
@@ -60,7 +60,6 @@ class LiveCluster:
         terraform: Terraform,
         ansible: Ansible,
         aws: Aws,
-        answering: Answering,
         observed: Callable[[Observation], None] = lambda observation: None,
     ) -> None:
         self._journal, self._observed = journal, observed
@@ -73,7 +72,7 @@ class LiveCluster:
         self.capacity = CapacityFile(environment.capacity_file, journal.check_writer)
         plan_file = environment.state_directory / PLAN_FILE
         self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file, journal.check_writer)
-        self.nodes = Nodes(ansible, answering, self.instances, reaching, journal.set_members, journal.check_writer)
+        self.nodes = Nodes(ansible, self.instances, reaching, journal.set_members, journal.check_writer)
 
     # what a pass sees
 
@@ -139,10 +138,6 @@ class LiveCluster:
         self.nodes.stop_training()
 
     # what is kept
-
-    def note_cost(self) -> None:
-        """Keeps in the journal what runs and costs money now, without asking the nodes."""
-        self._keep(self.observer.glance())
 
     def _keep(self, observation: Observation) -> None:
         self._journal.add_observation(observation, self.costs.usd_per_hour(self.instances.last_workers))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from controller.domain import Instance
@@ -13,9 +13,6 @@ from controller.edges.files import write_whole
 from controller.edges.ssh import SshAccess
 from controller.observe.instances import Instances
 from controller.observe.reaching import Reaching
-
-Answering = Callable[[SshAccess, Iterable[Instance]], dict[str, "str | None"]]
-"""Tries all nodes at once. By instance id: None where it answered, else what SSH said."""
 
 
 class PlaybooksPort(Protocol):
@@ -38,21 +35,15 @@ class Nodes:
     def __init__(
         self,
         ansible: PlaybooksPort,
-        answering: Answering,
         instances: Instances,
         reaching: Reaching,
         keep_members: Callable[[frozenset[str]], None],
         check_writer: Callable[[], None] = lambda: None,
     ) -> None:
         """Makes the nodes of a run. `check_writer` raises SupersededError where nothing may be done any more."""
-        self._ansible, self._answering = ansible, answering
+        self._ansible = ansible
         self._instances, self._reaching, self._keep_members = instances, reaching, keep_members
         self._check_writer = check_writer
-
-    def silent(self, instances: Sequence[Instance]) -> Mapping[str, str]:
-        """Returns what SSH said of the instances that don't answer, by instance id."""
-        answers = self._answering(self._reaching.access(), instances)
-        return {node: said for node, said in answers.items() if said is not None}
 
     def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         """Makes workers of these nodes, warm and ready to join, and a head of the head where that is asked for."""

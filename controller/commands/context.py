@@ -19,7 +19,6 @@ from controller.edges.ansible import Ansible
 from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
-from controller.edges.ssh import answering
 from controller.edges.terraform import Terraform, TerraformLimits
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
@@ -123,7 +122,6 @@ class Context:
             terraform=self.terraform(journal.directory),
             ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping, self.clock.now),
             aws=Aws(environment.settings.aws.region),
-            answering=answering,
             observed=observed,
         )
 

@@ -7,15 +7,13 @@ import os
 import shlex
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from controller.domain import Instance
 from controller.domain.errors import CentavoError
-from controller.domain.text import one_line
-from controller.edges.running import end, end_group, found, run_within
+from controller.edges.running import end, found, run_within
 
 CONNECT_TIMEOUT_S = 5
 ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
@@ -106,48 +104,6 @@ def control_directory(belonging_to: Path) -> Path:
     return directory
 
 
-def answering(access: SshAccess, instances: Iterable[Instance]) -> dict[str, str | None]:
-    """Tries many nodes at once, each for at most `CHECK_LIMIT_S`. By instance id: None where it answered, else what SSH
-    said."""
-    waiting, tries, answers = list(instances), dict[str, _Try](), dict[str, "str | None"]()
-    try:
-        while waiting or tries:
-            while waiting and len(tries) < MOST_CHECKS:
-                instance = waiting.pop()
-                tries[instance.instance_id] = _Try(_start(access, instance), time.monotonic() + CHECK_LIMIT_S)
-            for instance_id in [instance_id for instance_id, each in tries.items() if each.has_ended]:
-                answers[instance_id] = tries.pop(instance_id).outcome()
-            time.sleep(POLL_S)
-    finally:
-        for each in tries.values():
-            end_group(each.process)
-    return answers
-
-
-@dataclass(frozen=True)
-class _Try:
-    """One attempt to log in. What the other side says is read at its end: so far as a pipe has room for it."""
-
-    process: subprocess.Popen[bytes]
-    deadline: float
-
-    @property
-    def has_ended(self) -> bool:
-        return self.process.poll() is not None or time.monotonic() >= self.deadline
-
-    def outcome(self) -> str | None:
-        with self.process as process:
-            if process.poll() is None:
-                end_group(process)
-                return f"no answer within {CHECK_LIMIT_S:.0f} s"
-            if process.returncode == 0:
-                return None
-            end_group(process)
-            assert process.stderr is not None
-            said = one_line(os.read(process.stderr.fileno(), 4 * MOST_SAID).decode(errors="replace"), MOST_SAID)
-            return said or f"ssh ended with {process.returncode}"
-
-
 def end_connections(access: SshAccess, instance_ids: Iterable[str]) -> None:
     """Ends the SSH processes of this user to these nodes, and the connections that later commands would share.
 
@@ -164,30 +120,6 @@ def end_connections(access: SshAccess, instance_ids: Iterable[str]) -> None:
 
 def _is_ssh(words: list[bytes]) -> bool:
     return words[0].rpartition(b"/")[2] == b"ssh"
-
-
-def _start(access: SshAccess, instance: Instance) -> subprocess.Popen[bytes]:
-    command = [
-        "ssh",
-        "-o",
-        "ControlMaster=no",
-        "-o",
-        "ControlPath=none",
-        *access.options(instance),
-        "-i",
-        str(access.identity_file),
-        "-p",
-        str(access.port),
-        f"{access.user}@{access.address(instance)}",
-        "true",
-    ]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
 
 
 def ensure_key_pair(identity_file: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from controller.domain import HeadSeen, Instance, NodeSeen, Observation, UnknownNode
 from controller.domain.errors import AnsibleError, AwsError, NodesError
 from controller.domain.reasons import Reason
-from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, NodeUnreachable, NotAsked, TakesNoPart
+from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, NodeUnreachable, TakesNoPart
 from controller.edges.ansible import Outcome
 from controller.edges.clock import Clock
 from controller.edges.ssh import SshAccess
@@ -75,10 +75,6 @@ class Observer:
         return Observation(
             now, running_fleet(workers), facts, unknown + aside, outcome.head, nodes, dict(outcome.failures)
         )
-
-    def glance(self) -> Observation:
-        """Returns which workers run now, without asking them. Raises AwsError."""
-        return self._unseen(self._instances.workers(), NotAsked())
 
     def _read_facts(self, workers: Sequence[Instance]) -> Outcome:
         return self._ansible.read_local_facts(

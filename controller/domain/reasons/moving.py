@@ -69,31 +69,10 @@ class ConfiguringFailed(Reason):
 
 
 @dataclass(frozen=True)
-class LostBeforeJoining(Reason):
-    """Nodes that the move had added ended before they joined the training."""
-
-    code: ClassVar[str] = "lost-before-joining"
-    nodes: tuple[str, ...]
-    """Instance ids."""
-
-
-@dataclass(frozen=True)
 class DidNotJoin(Reason):
     """Nodes were added to the hosts file and did not train in the new world size in time."""
 
     code: ClassVar[str] = "did-not-join"
-    nodes: Mapping[str, str]
-    """By instance id the flavor."""
-    awaited: int
-    """The number of nodes that were waited for."""
-    limit_s: float
-
-
-@dataclass(frozen=True)
-class DidNotGoOn(Reason):
-    """Nodes that stay did not train in time without those that were taken out of the hosts file."""
-
-    code: ClassVar[str] = "did-not-go-on"
     nodes: Mapping[str, str]
     """By instance id the flavor."""
     awaited: int
@@ -111,19 +90,6 @@ class RankFailed(Reason):
     flavor: str
     said: str | None
     """The rank's own reason."""
-
-
-# Why nodes are still there
-
-
-@dataclass(frozen=True)
-class NotEnded(Reason):
-    """EC2 has not ended instances in time that are to leave."""
-
-    code: ClassVar[str] = "not-ended"
-    nodes: tuple[str, ...]
-    """Instance ids."""
-    limit_s: float
 
 
 # Why the training needs the move no more

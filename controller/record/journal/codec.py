@@ -55,11 +55,9 @@ def plain(value: Any) -> Any:
         return {str(key): plain(part) for key, part in value.items()}
     if hasattr(value, "__dataclass_fields__"):
         return {name: plain(getattr(value, name)) for name in _field_names(cast(Hashable, type(value)))}
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
     if isinstance(value, frozenset):
-        return sorted(plain(part) for part in value)
-    return value
+        value = sorted(value)
+    return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def read_facts(column: str | bytes) -> tuple[Fact, ...]:

@@ -40,28 +40,13 @@ def _(reason: reasons.ConfiguringFailed) -> str:
 
 
 @reason_in_words.register
-def _(reason: reasons.LostBeforeJoining) -> str:
-    return f"ended before joining: {', '.join(reason.nodes)}"
-
-
-@reason_in_words.register
 def _(reason: reasons.DidNotJoin) -> str:
     return f"{len(reason.nodes)} of {reason.awaited} nodes did not join within {_within(reason)}"
 
 
 @reason_in_words.register
-def _(reason: reasons.DidNotGoOn) -> str:
-    return f"{len(reason.nodes)} of {reason.awaited} nodes did not go on training within {_within(reason)}"
-
-
-@reason_in_words.register
 def _(reason: reasons.RankFailed) -> str:
     return f"{reason.node} ({reason.flavor}) failed: {reason.said or 'no reason was given'}"
-
-
-@reason_in_words.register
-def _(reason: reasons.NotEnded) -> str:
-    return f"EC2 has not ended {', '.join(reason.nodes)} after {reason.limit_s:.0f} s"
 
 
 @reason_in_words.register
@@ -105,7 +90,7 @@ def _each(said: Mapping[str, str]) -> str:
     return "; ".join(f"{name}: {words}" for name, words in sorted(said.items()))
 
 
-def _within(reason: reasons.DidNotJoin | reasons.DidNotGoOn) -> str:
+def _within(reason: reasons.DidNotJoin) -> str:
     """Returns the time limit, and the nodes that were late."""
     late = ", ".join(f"{node} ({flavor})" for node, flavor in sorted(reason.nodes.items()))
     return f"{reason.limit_s:.0f} s: {late}"

@@ -120,19 +120,6 @@ def test_the_nodes_that_answer_are_prepared_while_another_is_silent(
     assert (hosts.homes["i-head"] / "prepared").exists()
 
 
-def test_every_node_is_tried_within_one_limit_however_many_are_silent(
-    hosts: SshHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ssh, "CHECK_LIMIT_S", float(LIMIT_S))
-    silent = [hosts.hanging(f"i-hangs-{number}") for number in range(4)]
-    began = time.monotonic()
-    answers = ssh.answering(hosts.access, [*silent, hosts.mute("i-mute"), hosts.answering("i-1")])
-    assert time.monotonic() - began < 2 * LIMIT_S + 10
-    assert answers.pop("i-1") is None
-    assert set(answers.values()) == {f"no answer within {LIMIT_S} s"}
-    assert_left_alone(hosts, "i-hangs-0")
-
-
 def test_a_host_with_another_key_than_before_is_not_asked(hosts: SshHosts, ansible: Ansible) -> None:
     asked = [hosts.answering("i-head"), hosts.answering("i-1")]
     assert ansible.read_local_facts(hosts.access, asked, {"centavo": CENTAVO}).failures == {}

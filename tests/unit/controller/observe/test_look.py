@@ -10,7 +10,7 @@ import pytest
 from controller.domain import Fleet, HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.errors import AnsibleError, AwsError, NodesError
 from controller.domain.reasons import Reason, Said
-from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, FactMissing, NotAsked, TakesNoPart
+from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, FactMissing, TakesNoPart
 from controller.edges.ansible import Outcome
 from tests.unit.controller.harness import Controller, new_world
 
@@ -100,12 +100,6 @@ def test_where_ec2_can_not_be_asked_the_fleet_is_the_one_that_was_seen_last(one:
 def test_where_ansible_can_not_be_run_every_node_is_unknown(one: Controller) -> None:
     one.world.failures["facts"] = [AnsibleError("not found")]
     assert set(unknown(one)) == {AnsibleUnusable(Said("not found"))} and one.cluster.observer.end is None
-
-
-def test_a_glance_asks_no_node(one: Controller) -> None:
-    seen = one.cluster.observer.glance()
-    assert {node.reason for node in seen.unknown} == {NotAsked()} and seen.fleet == FLEET
-    assert "facts" not in one.world.calls
 
 
 def test_an_end_that_was_seen_once_is_not_forgotten(one: Controller) -> None:

@@ -4,7 +4,7 @@ Its clock moves only when the controller waits or acts, so that hours pass in mi
 are lost and replaced, workers that leave exit, calls hang, locks stay. It refuses what must never happen.
 """
 
-from tests.unit.controller.world.ansible import WorldAnsible, world_answering
+from tests.unit.controller.world.ansible import WorldAnsible
 from tests.unit.controller.world.aws import WorldAws
 from tests.unit.controller.world.calls import Effect, Manner
 from tests.unit.controller.world.clock import WorldClock
@@ -28,5 +28,4 @@ __all__ = [
     "WorldClock",
     "WorldTerraform",
     "iso",
-    "world_answering",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,26 +167,3 @@ class WorldAnsible:
                 }
             )
         )
-
-
-def world_answering(world: World) -> Callable[[SshAccess, Iterable[Instance]], dict[str, str | None]]:
-    """Returns what tries which nodes answer SSH. One that is frozen takes the whole limit."""
-
-    def said(instance: Instance) -> str | None:
-        hosts: list[Head | Node] = [world.head, *world.nodes]
-        return next((world.why_unreachable(h) for h in hosts if h.instance_id == instance.instance_id), "no such host")
-
-    def ask(asked: list[Instance]) -> dict[str, str | None]:
-        frozen = {host.instance_id for host in (world.head, *world.nodes) if host.is_frozen}
-        if frozen & {i.instance_id for i in asked}:
-            world.advance(SSH_LIMIT_S)
-        return {i.instance_id: said(i) for i in asked}
-
-    def answering(access: SshAccess, instances: Iterable[Instance]) -> dict[str, str | None]:
-        asked = list(instances)
-        try:
-            return world.call("ssh", Effect(lambda: ask(asked), limit_s=SSH_LIMIT_S))  # type: ignore[no-any-return]
-        except AnsibleError:
-            return {i.instance_id: "no answer" for i in asked}
-
-    return answering
