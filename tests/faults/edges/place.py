@@ -129,9 +129,9 @@ class Place:
         groups = self.control("status")["groups"]
         return {group["name"].removeprefix(GROUPS): group["desired"] for group in groups if group["desired"]}
 
-    def hosts_file(self) -> Path:
+    def hosts_file(self, head_id: str) -> Path:
         """Returns the hosts file of the head."""
-        return self.home(self.head()["id"]) / "centavo" / "hosts"
+        return self.home(head_id) / "centavo" / "hosts"
 
     def set_prices(self, prices: dict[str, float]) -> None:
         """Sets the prices that decide where the run moves to."""

@@ -1,4 +1,4 @@
-"""What each fault does to a run. A strike returns when the place is whole again but for what the controller has to do."""
+"""What each fault does to a run. A strike returns when only the controller has something left to mend."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 from tests.faults.edges.place import THERE, Machine
 from tests.faults.edges.run import LOCKED, LateError, Run
@@ -80,44 +81,41 @@ def controller_cannot_write(run: Run) -> None:
 # nodes
 
 
-def _ill(kind: str, who: Callable[[Run], Machine], run: Run) -> None:
-    machine = who(run)
-    run.watch.struck.add(machine.id)
-    run.place.control("fault", kind=kind, target=machine.id, for_s=A_WHILE_S)
-    time.sleep(A_WHILE_S)
+def ill(kind: str, who: Callable[[Run], Machine]) -> Strike:
+    """Returns the strike that puts a fault of localcloud on a machine for a while."""
+
+    def strike(run: Run) -> None:
+        machine = who(run)
+        run.watch.struck.add(machine.id)
+        run.place.control("fault", kind=kind, target=machine.id, for_s=A_WHILE_S)
+        time.sleep(A_WHILE_S)
+
+    return strike
 
 
-def _at_once(action: str, who: Callable[[Run], Machine], run: Run) -> None:
-    machine = who(run)
-    run.watch.struck.add(machine.id)
-    run.place.control(action, instance_id=machine.id)
+def at_once(action: str, who: Callable[[Run], Machine], **more: object) -> Strike:
+    """Returns the strike that has localcloud do something to a machine."""
+
+    def strike(run: Run) -> None:
+        machine = who(run)
+        run.watch.struck.add(machine.id)
+        run.place.control(action, instance_id=machine.id, **more)
+
+    return strike
 
 
-def _interrupt(who: Callable[[Run], Machine], run: Run) -> None:
-    machine = who(run)
-    run.watch.struck.add(machine.id)
-    run.place.control("interrupt", instance_id=machine.id, in_s=2)
+def kill_program(word: str, who: Callable[[Run], Machine]) -> Strike:
+    """Returns the strike that kills the stub's program of this name on a machine."""
 
+    def strike(run: Run) -> None:
+        mark = f"CENTAVO_LOCALCLOUD_INSTANCE={who(run).id}".encode()
+        for process in run.place.processes("trainer", word):
+            with suppress(OSError):
+                if mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                    os.kill(process, signal.SIGKILL)
 
-def _kill_program(word: str, who: Callable[[Run], Machine], run: Run) -> None:
-    """Kills the stub's program of this name on a node."""
-    mark = f"CENTAVO_LOCALCLOUD_INSTANCE={who(run).id}".encode()
-    for process in run.place.processes("trainer", word):
-        with suppress(OSError):
-            if mark in open(f"/proc/{process}/environ", "rb").read().split(b"\0"):
-                os.kill(process, signal.SIGKILL)
+    return strike
 
-
-hang, freeze, fill = (
-    partial(partial, _ill, "hang-ssh"),
-    partial(partial, _ill, "freeze"),
-    partial(partial, _ill, "fill-disk"),
-)
-cut = partial(partial, _ill, "partition")
-reboot, lose = partial(partial, _at_once, "reboot"), partial(partial, _at_once, "terminate")
-replace, interrupt = partial(partial, _at_once, "replace"), partial(partial, _interrupt)
-kill_launcher = partial(_kill_program, "launch", head)
-kill_worker = partial(_kill_program, "warm", staying)
 
 # the cloud
 
@@ -225,12 +223,20 @@ commands = partial(
 endless = partial(says, "x" * 3_000_000)
 
 
-def wait_for_ending(run: Run) -> None:
-    """Waits until the controller gives everything back."""
+def kill_controller_in_the_ending(run: Run) -> None:
+    """Kills the controller while it gives everything back."""
+    run.end_training()
     run.wait_for(lambda: run.value("stage") == "ending", "the ending")
+    run.restart_controller()
+
+
+def hang_head_at_the_end(run: Run) -> None:
+    """Lets the head's SSH hang while the training ends."""
+    run.end_training()
+    ill("hang-ssh", head)(run)
 
 
 def lose_any(run: Run) -> None:
     """Loses a worker of a fleet that comes up."""
     run.wait_for(lambda: any(worker.host == "ready" for worker in run.place.workers()), "a worker")
-    lose(lambda run: next(worker for worker in run.place.workers()))(run)
+    at_once("terminate", lambda run: run.place.workers()[0])(run)

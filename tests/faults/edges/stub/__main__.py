@@ -1,4 +1,4 @@
-"""The commands of the trainer that the playbooks call: `warm` on each worker, `attach` over SSH, `launch` on the head."""
+"""The commands of the trainer that the playbooks call: `warm` on workers, `attach` over SSH, `launch` on the head."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Checkpoints:
         threading.Thread(target=self._write, daemon=True).start()
 
     def latest(self) -> int:
-        """Returns the step of the last checkpoint, 0 where there is none. A storage that does not answer is asked on."""
+        """Returns the step of the last checkpoint, 0 where there is none. Waits for the storage."""
         while True:
             try:
                 answer = self._s3.get_object(Bucket=self._bucket, Key=f"{self._prefix}/checkpoint")

@@ -1,4 +1,4 @@
-"""The launcher on the head: it reaches the workers of the hosts file over SSH, and has them make one step after another."""
+"""The launcher on the head: it reaches the workers of the hosts file over SSH, and has them make steps."""
 
 from __future__ import annotations
 
