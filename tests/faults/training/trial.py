@@ -174,7 +174,7 @@ class Trial:
         os.kill(self.pid(host), number)
 
     def world(self, without: Host | None = None) -> int:
-        """Returns the size of the world that ranks train in now, one host left out; 0 where they are in no one world."""
+        """Returns the size of the world in which all ranks train, one host left out; 0 where there is none."""
         hosts = [host for host in self.fleet.hosts.values() if host is not without]
         sizes = [fact["world_size"] for host in hosts if (fact := _training(host))]
         return len(sizes) if set(sizes) == {len(sizes)} else 0
