@@ -30,6 +30,8 @@ from tests.support.sandbox import REPOSITORY, Sandbox, make_sandbox
 KILLS, STEPS = 20, 1800
 GAPS_S = (1.0, 26.0)
 """The shortest and the longest time from a start of the controller to its next kill."""
+KILLS_WHILE_STARTING = 4
+"""More than these would only show that nothing starts that is not given the time to."""
 LOOK_S = 0.3
 CALM_S = 10.0
 """How long the fleet trains undisturbed between two faults of nodes."""
@@ -47,6 +49,7 @@ class Storm:
     kills_left: int
     output: IO[str]
     meter: Meter
+    kills_made: int = 0
     began: float = field(default_factory=time.time)
     told: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -77,11 +80,16 @@ class Storm:
                 if code == 0 or len(self.own_ends) == MOST_OWN_ENDS:
                     break
                 controller = self._start("it is started again")
-            elif self.kills_left and time.time() >= self._kill_at:
+            elif self._is_time_to_kill(view):
                 controller = self._kill(controller, view)
             self._harm(view)
         self._end(controller)
         return Ended(code, self.kills_left, self.own_ends, self.faults, self.agreed_at, self.seen_lost, self.meter.usd)
+
+    def _is_time_to_kill(self, view: View) -> bool:
+        if view.values.get("stage", "starting") == "starting" and self.kills_made == KILLS_WHILE_STARTING:
+            self._kill_at = time.time() + self.random.uniform(*GAPS_S)
+        return self.kills_left > 0 and time.time() >= self._kill_at
 
     def _start(self, why: str) -> subprocess.Popen[str]:
         self._kill_at = time.time() + self.random.uniform(*GAPS_S)
@@ -90,13 +98,13 @@ class Storm:
 
     def _kill(self, controller: subprocess.Popen[str], view: View) -> subprocess.Popen[str]:
         """Kills the controller, with its children or without them, and starts it again."""
-        self.kills_left -= 1
+        self.kills_left, self.kills_made = self.kills_left - 1, self.kills_made + 1
         with_children = self.random.random() < 0.5
         os.killpg(controller.pid, signal.SIGKILL) if with_children else controller.kill()
         controller.wait()
         doing = view.phases[-1] if view.is_moving else view.values.get("stage", "before the journal")
         children = " and its children" if with_children else ""
-        return self._start(f"kill {KILLS - self.kills_left}: controller{children}, {doing}, step {view.step}")
+        return self._start(f"kill {self.kills_made}: controller{children}, {doing}, step {view.step}")
 
     def _look(self, before: View) -> View:
         view = look(self.sandbox)

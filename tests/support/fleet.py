@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +47,14 @@ class Host:
         }
         if speed is not None:
             self.environment["CENTAVO_EMULATED_SPEED"] = str(speed)
+        self.command = [sys.executable, "-m", "trainer"]
         self.worker: subprocess.Popen[bytes] | None = None
 
     def start_worker(self) -> None:
         """Starts the warm worker."""
         with open(self.home / "warm.log", "ab") as log:
             self.worker = subprocess.Popen(
-                [sys.executable, "-m", "trainer", "warm", "--socket", SOCKET, "--config", str(self.config)],
+                [*self.command, "warm", "--socket", SOCKET, "--config", str(self.config)],
                 cwd=self.home,
                 env=self.environment,
                 stdout=log,
@@ -113,8 +114,9 @@ class Fleet:
         temporary.write_text("".join(f"{host.address}:1\n" for host in hosts))
         temporary.replace(self.hosts_file)
 
-    def launch(self, min_np: int = 1) -> subprocess.Popen[bytes]:
-        """Starts the launcher."""
+    def launch(self, min_np: int = 1, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Starts the launcher, with these variables beside its own."""
+        own = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(self.directory)}
         with open(self.directory / "launch.log", "ab") as log:
             self.launcher = subprocess.Popen(
                 [
@@ -125,7 +127,7 @@ class Fleet:
                     *("--attach-command", f"{sys.executable} -m trainer attach --socket {SOCKET}"),
                 ],
                 cwd=self.directory,
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(self.directory)},
+                env={**own, **(environment or {})},
                 stdout=log,
                 stderr=log,
             )

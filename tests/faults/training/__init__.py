@@ -1,8 +1,10 @@
-"""Layer C: faults in real trainings of three ranks."""
+"""Layer C: faults in real trainings of three ranks, with the real launcher and real warm workers."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 
 from tests.faults.fault import Fault, Result
 
@@ -12,7 +14,9 @@ PROCESSES = 1
 
 def singles() -> Iterable[Fault]:
     """Returns every single fault of the layer."""
-    return ()
+    from tests.faults.training.plots import PLOTS
+
+    return tuple(Fault(name, f"training: {plot.kind}") for name, plot in PLOTS.items())
 
 
 def pair(seed: int) -> Fault | None:
@@ -22,7 +26,15 @@ def pair(seed: int) -> Fault | None:
 
 def run(fault: Fault) -> Result:
     """Runs with a fault, and checks the invariants."""
-    raise LookupError(f"the layer {NAME} has no fault {fault.name}")
+    from tests.faults.training.invariants import violations_of
+    from tests.faults.training.plots import PLOTS
+    from tests.faults.training.trial import Trial
+
+    plot = PLOTS[fault.name]
+    with tempfile.TemporaryDirectory(prefix="centavo-fault-") as directory, Trial(Path(directory), plot) as trial:
+        trial.run()
+        found = violations_of(trial)
+    return Result(fault, trial.has_happened, found, told=tuple(trial.told))
 
 
 def smaller(fault: Fault) -> Iterable[Fault]:
