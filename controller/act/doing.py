@@ -15,7 +15,7 @@ from controller.act.reconcile.actions import (
     StopTraining,
 )
 from controller.domain import Fleet, Instance
-from controller.domain.errors import AnsibleError, GuardError, TerraformError
+from controller.domain.errors import GuardError, TerraformError
 
 
 class Doer:
@@ -62,7 +62,8 @@ class Doer:
             self._tell("starting the training")
             self._cluster.start_training()
         elif isinstance(action, StopTraining):
-            self._stop()
+            self._tell("stopping the training")
+            self._cluster.stop_training()
 
     def _set_capacity(self, fleet: Fleet) -> None:
         """Sets the capacity. Where everything is given back and Terraform can't, the groups are told to."""
@@ -78,13 +79,6 @@ class Doer:
         head = " and the head" if action.with_head else ""
         self._tell(f"preparing {len(action.nodes)} nodes{head}")
         self._cluster.configure(self._instances(action.nodes), self._configure_s, with_head=action.with_head)
-
-    def _stop(self) -> None:
-        """Stops the launcher. The workers are given back in any case, for they cost money."""
-        try:
-            self._cluster.stop_training()
-        except AnsibleError as error:
-            self._tell(f"the launcher on the head could not be stopped: {error.what}")
 
     def _instances(self, nodes: Iterable[str]) -> list[Instance]:
         wanted = {*nodes}

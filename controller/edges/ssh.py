@@ -18,12 +18,7 @@ from controller.edges.running import end, found, run_within
 CONNECT_TIMEOUT_S = 5
 ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
 """A connection is given up where the other side has not answered this many questions, one each interval."""
-CHECK_LIMIT_S = 20.0
-MOST_CHECKS = 50
-"""How many nodes are tried at the same time."""
-POLL_S = 0.02
 KEYGEN_LIMIT_S = 60.0
-MOST_SAID = 600
 
 
 @dataclass(frozen=True)

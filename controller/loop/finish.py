@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from controller.act.doing import Doer
-from controller.act.reconcile.actions import Reached
+from controller.act.reconcile.actions import Action, Reached, StopTraining
 from controller.act.reconcile.next_actions import next_actions
 from controller.act.reconcile.seeing import see
 from controller.domain import NO_NODES
@@ -15,6 +17,7 @@ from controller.words.once import Once
 RELEASE_LIMIT_S = 3600.0
 """For how long giving the workers back is tried before the controller ends with the error."""
 FETCH_TRIES = 3
+STOP_TRIES = 3
 
 
 def finish(job: Job, status: str) -> None:
@@ -39,9 +42,10 @@ def _release(job: Job, is_finished: bool) -> None:
     """Gives the workers back. What fails is tried again, for they cost money and do nothing any more."""
     note, began = Once(job.note), job.clock.now()
     job.cluster.capacity.read()
+    stop = Stopping(job)
     while True:
         try:
-            if _is_given_back(job, is_finished):
+            if _is_given_back(job, stop, is_finished):
                 return
         except PASSING_TROUBLES as error:
             if job.clock.now() >= began + RELEASE_LIMIT_S:
@@ -50,7 +54,30 @@ def _release(job: Job, is_finished: bool) -> None:
         job.clock.sleep(job.settings.poll_s)
 
 
-def _is_given_back(job: Job, is_finished: bool) -> bool:
+class Stopping:
+    """Stops the launcher, so that the ranks write a checkpoint first. Workers cost money: it is not tried for ever."""
+
+    def __init__(self, job: Job) -> None:
+        self._job, self._failures = job, 0
+
+    def done_of(self, actions: Sequence[Action]) -> list[Action]:
+        """Stops the launcher where the actions say so. Returns the actions that are left.
+
+        Raises:
+            AnsibleError: The launcher could not be stopped, and the next pass shall try again.
+        """
+        if StopTraining() in actions and self._failures < STOP_TRIES:
+            try:
+                self._job.cluster.stop_training()
+            except AnsibleError as error:
+                self._failures += 1
+                self._job.note(f"the launcher on the head could not be stopped: {error.what}")
+                if self._failures < STOP_TRIES:
+                    raise
+        return [action for action in actions if not isinstance(action, StopTraining)]
+
+
+def _is_given_back(job: Job, stop: Stopping, is_finished: bool) -> bool:
     """Does what is next to give everything back. Returns whether nothing is left to do."""
     cluster, timeouts = job.cluster, job.settings.timeouts
     observation = cluster.observe()
@@ -62,7 +89,7 @@ def _is_given_back(job: Job, is_finished: bool) -> bool:
         has_ended=is_finished,
     )
     actions = next_actions(Goal(NO_NODES), seen)
-    Doer(cluster, timeouts.configure_s, job.note).do(actions)
+    Doer(cluster, timeouts.configure_s, job.note).do(stop.done_of(actions))
     return actions == (Reached(),)
 
 

@@ -33,5 +33,5 @@ class Observation:
     """What the head shows; None where it did not answer."""
     nodes: tuple[NodeSeen, ...] = ()
     """What each running worker shows that answered, whether it takes part or not."""
-    silent: Mapping[str, str] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By instance id what was said of the nodes, the head included, that did not answer."""

@@ -16,6 +16,7 @@ from controller.domain import Decision, Fleet, MovePhase, Price, Verdict
 from controller.domain.errors import (
     AnsibleError,
     AwsError,
+    BudgetReachedError,
     CentavoError,
     StoppedError,
     TerraformError,
@@ -259,16 +260,34 @@ def test_a_failed_training_is_an_error_and_its_workers_are_given_back(world: Wor
         one.optimizer.run()
     assert world.fleet() == {}
     assert one.journal.stage() is Stage.ENDED
-    assert not world.is_started, "the launcher is stopped, so that it does not begin anew"
 
 
 def test_a_launcher_that_can_not_be_stopped_keeps_no_worker(world: World, controller: Start) -> None:
-    one = controller(decider=stay_and(lambda: setattr(world, "outcome", "failed" if world.step > 50 else None)))
-    world.failures["stop.yml"] = [AnsibleError("the head does not answer", "look")]
-    with pytest.raises(TrainingFailedError):
+    one = controller(decider=stay_and(lambda: None), settings=with_budget(0.002))
+    world.failures["stop.yml"] = [AnsibleError("the head does not answer", "look")] * 10
+    world.may_end_ranks = True
+    with pytest.raises(BudgetReachedError):
         one.optimizer.run()
     assert world.fleet() == {}
     assert any("could not be stopped: the head does not answer" in event["message"] for event in one.journal.events())
+
+
+def test_a_budget_that_is_reached_stops_the_training_and_gives_everything_back(world: World, controller: Start) -> None:
+    one = controller(decider=stay_and(lambda: None), settings=with_budget(0.004))
+    with pytest.raises(BudgetReachedError) as reached:
+        one.optimizer.run()
+    report = json.loads((one.journal.directory / "report.json").read_text())
+    assert reached.value.exit_code == 14
+    assert (report["status"], report["status_code"]) == ("budget_reached", "budget-reached")
+    assert not world.is_started and world.outcome is None and world.fleet() == {}
+    boot_usd = world.boot_s * world.most_spent_usd_per_hour / 3600
+    assert 0.002 < world.spent_usd <= 0.004 + boot_usd
+
+
+def with_budget(usd: float) -> dict[str, Any]:
+    """Returns the settings with a budget."""
+    controller = {**SETTINGS["controller"], "ending_s": 25}
+    return {**SETTINGS, "limits": {**SETTINGS["limits"], "budget_usd": usd}, "controller": controller}
 
 
 def test_a_refused_move_is_tried_again_after_twice_the_time_each_time(world: World, controller: Start) -> None:

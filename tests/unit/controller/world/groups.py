@@ -42,6 +42,8 @@ class Groups:
     violations: list[str] = field(default_factory=list)
     capacities: list[dict[str, int]] = field(default_factory=list)
     outcome: str | None = None
+    may_end_ranks: bool = False
+    """Whether instances may end that train, as at the end of a run whose launcher can't be stopped."""
     _next: int = 1
     _launch_from: dict[str, float] = field(default_factory=dict)
 
@@ -52,7 +54,7 @@ class Groups:
 
     def trains(self, node: Node) -> bool:
         """Returns whether a node takes part in a training that goes on."""
-        return node.is_rank and self.outcome is None
+        return node.is_rank and self.outcome is None and not self.may_end_ranks
 
     def set_desired(self, asked: Mapping[str, int]) -> None:
         """Sets the desired capacities of some groups, and refuses to let a training node go."""
