@@ -20,6 +20,8 @@ LIMIT_S = 150.0
 """How long anything may take that is waited for."""
 LOCKED, INTERRUPTED = 16, -signal.SIGKILL
 AT_REST_LOOKS = 3
+NEW_LOOKS, NEW_STEPS_S = 2, 1.5
+"""What an effect needs to be seen: looks of the controller, and a time in which a rank that died makes no step."""
 
 
 class LateError(Exception):
@@ -159,11 +161,13 @@ class Run:
             time.sleep(0.1)
 
     def wait_for_rest(self, limit_s: float = LIMIT_S) -> None:
-        """Waits until the wanted fleet trains, and everything agrees with it."""
-        deadline, quiet = time.monotonic() + limit_s, 0
+        """Waits until the wanted fleet trains, and everything agrees with it, in looks and steps that are new."""
+        deadline, quiet, looks, began = time.monotonic() + limit_s, 0, self.observations(), time.time()
         while quiet < AT_REST_LOOKS:
             try:
                 found = self.disagreements()
+                found += ["the controller has not looked"] if self.observations() < looks + NEW_LOOKS else []
+                found += ["no step is made"] if self.watch.world()[0] < began + NEW_STEPS_S else []
             except (OSError, StopIteration) as error:
                 found = [f"localcloud does not answer: {error}"]
             quiet = 0 if found else quiet + 1

@@ -109,10 +109,14 @@ def kill_program(word: str, who: Callable[[Run], Machine]) -> Strike:
 
     def strike(run: Run) -> None:
         mark = f"CENTAVO_LOCALCLOUD_INSTANCE={who(run).id}".encode()
-        for process in run.place.processes("trainer", word):
+        found = []
+        for process in run.place.processes("trainer", word, "--config"):
             with suppress(OSError):
                 if mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
                     os.kill(process, signal.SIGKILL)
+                    found.append(process)
+        if not found:
+            raise LateError(f"there was no program {word} to kill")
 
     return strike
 

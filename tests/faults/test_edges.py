@@ -1,0 +1,53 @@
+"""The layer of real edges: its faults are well named, and its stub writes what the trainer's schemas ask for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.faults.edges import layer
+from tests.faults.edges.stub import worker
+from tests.faults.fault import Fault
+
+LEAST_FAULTS = 40
+SCHEMA = json.loads((Path(__file__).parents[2] / "trainer" / "node" / "fact.schema.json").read_text())
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> dict[str, Any]:
+    return {"stop": {"steps": 100}, "facts": {"path": str(tmp_path)}, "stub": {"log": str(tmp_path / "log")}}
+
+
+def test_there_are_enough_faults_and_the_last_one_ends_its_run() -> None:
+    names = [fault.name for fault in layer.singles()]
+    assert len(names) >= LEAST_FAULTS
+    assert len({*names}) == len(names)
+    assert names[-1].startswith("end/")
+
+
+def test_a_fault_that_does_not_exist_is_named() -> None:
+    with pytest.raises(LookupError, match="no fault nonsense"):
+        layer.run(Fault("nonsense", ""))
+
+
+def test_the_stub_writes_facts_of_the_trainers_schema(
+    settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(worker, "_metadata", lambda name: f"an-{name}")
+    one, path = worker.Worker(settings, tmp_path / "wanted"), tmp_path / "iteration.fact"
+    facts = []
+    one._write("starting", "warm: ready to join")
+    facts.append(json.loads(path.read_text()))
+    one._step({"rank": 0, "size": 3, "step": 7})
+    facts.append(json.loads(path.read_text()))
+    one._end("drained")
+    facts.append(json.loads(path.read_text()))
+    for fact in facts:
+        jsonschema.validate(fact, SCHEMA)
+    assert [fact["state"] for fact in facts] == ["starting", "training", "draining"]
+    assert [fact["step"] for fact in facts] == [0, 7, 7]
