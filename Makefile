@@ -75,8 +75,8 @@ test-fast: setup ## Run the tests that start no process
 	@$(BIN)/python -m pytest tests -m "not slow and not e2e" -q
 faults: setup ## Put a thousand faults into runs and check that each heals (FAULT= or SEED= repeats one, PAIRS=)
 	@$(BIN)/python -m tests.faults $(call option,FAULT,fault) $(call option,SEED,seed) $(call option,PAIRS,pairs)
-storm: setup ## Kill the controller of a whole job twenty times, and let three nodes fail meanwhile; minutes (SEED= repeats one)
-	@$(BIN)/python -m tests.faults.storm $(call option,SEED,seed) $(OPTIONS)
+storm: setup ## Kill the controller of a whole job twenty times, and let three nodes fail meanwhile (SEED= repeats one, KEEP=)
+	@$(BIN)/python -m tests.faults.storm $(call option,SEED,seed) $(call option,KEEP,keep)
 mutants: setup ## Change the controller's code in small ways, and show what no test notices (ROOMS= OPTIONS="--again --minutes 5")
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ROOMS) $(OPTIONS)
 lint: setup $(LINT_VENV)/.ready ## Run ruff, mypy, import-linter, terraform fmt and ansible-lint

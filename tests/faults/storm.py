@@ -179,6 +179,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     print(f"make storm SEED={options.seed}: {options.steps} steps, {options.kills} kills", flush=True)
     with ExitStack() as stack:
+        if options.keep is not None:
+            options.keep.mkdir(parents=True, exist_ok=True)
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="storm-")))
         sandbox = _sandbox(folder.resolve() / "centavo", stack, options.steps)
         output = stack.enter_context(open(folder / "controller.log", "w"))

@@ -114,7 +114,9 @@ class Fleet:
         temporary.write_text("".join(f"{host.address}:1\n" for host in hosts))
         temporary.replace(self.hosts_file)
 
-    def launch(self, min_np: int = 1, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def launch(
+        self, min_np: int = 1, environment: Mapping[str, str] | None = None, start_patience_s: float = 600
+    ) -> subprocess.Popen[bytes]:
         """Starts the launcher, with these variables beside its own."""
         own = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(self.directory)}
         with open(self.directory / "launch.log", "ab") as log:
@@ -123,7 +125,7 @@ class Fleet:
                     *(sys.executable, "-m", "trainer", "launch", "--config", str(self.config)),
                     *("--hosts-file", str(self.hosts_file), "--results", str(self.results)),
                     *("--network-interface", "lo", "--ssh-port", str(self.port), "--ssh-identity-file", str(self._key)),
-                    *("--min-np", str(min_np), "--start-patience", "600"),
+                    *("--min-np", str(min_np), "--start-patience", str(start_patience_s)),
                     *("--attach-command", f"{sys.executable} -m trainer attach --socket {SOCKET}"),
                 ],
                 cwd=self.directory,

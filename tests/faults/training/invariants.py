@@ -36,6 +36,8 @@ def _of_the_end(trial: Trial) -> Iterator[str]:
         return
     if (done["status"], trial.code) != ("finished", 0):
         yield f"the training ended {done['status']} ({done['reason']}), the launcher with {trial.code}"
+    if re.search(trial.plot.evidence, trial.fleet.log()) is None:
+        yield f"the log has nothing of the fault: {trial.plot.evidence}"
     missing = RESULTS - {path.name for path in results.iterdir()}
     if missing:
         yield f"results are missing: {', '.join(sorted(missing))}"

@@ -23,6 +23,9 @@ BEGIN_STEP = 30
 """The training has gone so far when its fault comes."""
 LIMIT_S = 300.0
 """A training that has not ended by then is stuck. It takes 10 to 40 seconds on a machine that is idle."""
+START_PATIENCE_S = 60.0
+SILENT_S = 60.0
+"""A worker that trains and has said nothing for so long hangs. The controller would replace its node."""
 GOING_S = 60.0
 """How long workers may take to end after the launcher. One that has just been started has to warm up first."""
 FAULTY_RANK = Path(__file__).parents[2] / "support" / "faulty_rank.py"
@@ -44,6 +47,7 @@ class Plot:
         expected: How many ranks the training has to end with, at least.
         skipped: How many updates have to be skipped.
         corrected: Whether a rank has to take over the state of the others.
+        evidence: A pattern that the log of the launcher and the ranks has to have.
     """
 
     kind: str
@@ -55,6 +59,7 @@ class Plot:
     expected: int = 2
     skipped: int = 0
     corrected: bool = False
+    evidence: str = ""
 
 
 def settings(plot: Plot) -> dict[str, Any]:
@@ -67,7 +72,7 @@ def settings(plot: Plot) -> dict[str, Any]:
         "batch": {"tokens": 768, "max_tokens": 120},
         "checkpoint": {"every_steps": COMMIT_STEPS},
         "translate": {"beam_size": 1, "max_length": 8},
-        "horovod": {"cycle_time_ms": 10, "vote_timeout_s": 6, "gloo_timeout_s": 5},
+        "horovod": {"cycle_time_ms": 10, "vote_timeout_s": 6, "gloo_timeout_s": 5, "stuck_timeout_s": 30},
         **({"storage": f"s3://{BUCKET}/one"} if plot.s3 else {}),
         **plot.sections,
     }
@@ -152,7 +157,8 @@ class Trial:
 
     def launch(self) -> None:
         """Starts the launcher."""
-        self.fleet.launch(environment=None if self.cloud is None else self.cloud.environment)
+        environment = None if self.cloud is None else self.cloud.environment
+        self.fleet.launch(environment=environment, start_patience_s=START_PATIENCE_S)
 
     @property
     def launcher_code(self) -> int | None:
@@ -207,7 +213,12 @@ class Trial:
 
     def _tend(self) -> None:
         for host in self.fleet.hosts.values():
-            code = None if host.worker is None else host.worker.poll()
+            if host.worker is None:
+                continue
+            code = host.worker.poll()
+            if code is None and _hangs(host):
+                self.tell(f"{host.address} is silent: its node is replaced")
+                host.worker.kill()
             if code not in (None, 0):
                 self.tell(f"{host.address}: the worker ended with {code} and is started again")
                 host.start_worker()
@@ -244,3 +255,12 @@ class Trial:
 def _training(host: Host) -> dict[str, Any] | None:
     fact = host.fact()
     return fact if fact.get("state") == "training" and fact.get("world_size") else None
+
+
+def _hangs(host: Host) -> bool:
+    """Returns whether a rank has said nothing for long. One that waits writes its fact, too."""
+    try:
+        age_s = time.time() - (host.home / "facts.d" / "iteration.fact").stat().st_mtime
+    except FileNotFoundError:
+        return False
+    return age_s > SILENT_S and host.fact().get("state") == "training"
