@@ -89,8 +89,9 @@ def _is_given_back(job: Job, stop: Stopping, is_finished: bool) -> bool:
         has_ended=is_finished,
     )
     actions = next_actions(Goal(NO_NODES), seen)
-    Doer(cluster, timeouts.configure_s, job.note).do(stop.done_of(actions))
-    return actions == (Reached(),)
+    left = stop.done_of(actions)
+    Doer(cluster, timeouts.configure_s, job.note).do(left)
+    return left == [Reached()]
 
 
 def _fetch(job: Job, is_finished: bool) -> None:
