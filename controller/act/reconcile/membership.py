@@ -37,12 +37,12 @@ def staying(target: Fleet, seen: Seen) -> tuple[SeenNode, ...]:
 
 
 def rescued(seen: Seen) -> tuple[SeenNode, ...]:
-    """Returns the nodes that have to come back, since they alone hold the training's parameters.
+    """Returns the nodes that have to stay or come back, since they alone hold the training's parameters.
 
-    They were taken out of the hosts file and still train, and what stayed has lost the parameters meanwhile.
+    They were taken out and still train, and of what takes part nothing is known to train any more.
     """
-    may_hold = any(node.standing.holds_state or node.standing is Standing.SILENT for node in seen.members)
-    return () if may_hold else tuple(node for node in seen.strangers if node.standing.holds_state)
+    is_held = any(node.standing.holds_state for node in seen.members)
+    return () if is_held else tuple(n for n in seen.nodes if n.standing.holds_state and not _takes_part(n))
 
 
 def leaving(target: Fleet, seen: Seen) -> tuple[SeenNode, ...]:

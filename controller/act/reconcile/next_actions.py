@@ -49,10 +49,11 @@ def _grow(goal: Goal, seen: Seen) -> tuple[Action, ...]:
     capacity = goal.source.union(goal.target).union(seen.capacity or NO_NODES)
     if seen.capacity is not None and seen.capacity != capacity:
         return (SetCapacity(capacity),)
-    if seen.members and seen.hosts != len(seen.members):
-        return (SetHosts(ids_of(seen.members)),)
+    kept = (*seen.members, *rescued(seen))
+    if kept and not _is_hosts_file(kept, seen):
+        return (SetHosts(ids_of(kept)),)
     coming = newcomers(goal.target, seen)
-    together = tuple(dict.fromkeys((*seen.members, *coming, *rescued(seen))))
+    together = tuple(dict.fromkeys((*kept, *coming)))
     missing = goal.target.beyond(fleet_of(node for node in together if node.standing.runs))
     if missing.size:
         return (Wait(Awaited.RUNNING, missing=missing),)

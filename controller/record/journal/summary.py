@@ -81,13 +81,19 @@ class Summary:
         return usd_per_million_tokens(usd_per_hour, self.tokens_per_s)
 
 
+def _median_fact(facts: Sequence[Fact]) -> Fact | None:
+    """Returns the fact whose step is the median, so that one rank with a wrong step changes nothing."""
+    by_step = sorted(facts, key=lambda fact: (fact.step, fact.total_tokens or 0))
+    return by_step[len(by_step) // 2] if by_step else None
+
+
 def summarise(observation: Observation, usd_per_hour: float) -> Summary:
     """Returns the observation in a few numbers; `usd_per_hour` is of the whole cluster."""
     training = [fact for fact in observation.facts if fact.state is TrainingState.TRAINING]
     measured = [fact for fact in training if fact.window > 0]
     sizes = {fact.world_size for fact in training}
     size = sizes.pop() if len(sizes) == 1 else None
-    furthest = max(observation.facts, key=lambda fact: (fact.step, fact.total_tokens or 0), default=None)
+    typical = _median_fact(observation.facts)
     losses = [fact.loss for fact in training if fact.loss is not None]
     return Summary(
         at=observation.at,
@@ -97,10 +103,10 @@ def summarise(observation: Observation, usd_per_hour: float) -> Summary:
         unknown=len(observation.unknown),
         world_size=size,
         is_whole=size is not None and size == len(measured) == observation.fleet.size,
-        step=furthest.step if furthest else None,
-        total_steps=furthest.total_steps if furthest else None,
-        total_tokens=furthest.total_tokens if furthest else None,
-        loss=losses[0] if losses else furthest.loss if furthest else None,
+        step=typical.step if typical else None,
+        total_steps=typical.total_steps if typical else None,
+        total_tokens=typical.total_tokens if typical else None,
+        loss=losses[0] if losses else typical.loss if typical else None,
         iteration_time_s=_over(median, (fact.iteration_time_s for fact in measured)),
         slowest_compute_s=_over(max, (fact.compute_time_s for fact in measured)),
         tokens=_total(measured),

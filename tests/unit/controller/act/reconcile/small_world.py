@@ -44,6 +44,7 @@ class Node:
     way: Way = Way.COLD
     is_member: bool = False
     is_protected: bool = True
+    is_dropped: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ def seen(state: State, view: View) -> Seen:
             node.flavor,
             Standing.SILENT if view.silent == place and node.way is not Way.PENDING else _standing(node, are_together),
             is_member=node.is_member and not view.is_head_silent,
+            is_dropped=node.is_dropped,
             rank=place,
         )
         for place, node in enumerate(state.nodes)
@@ -166,7 +168,7 @@ def progressed(state: State) -> State:
 def _scaled(state: State) -> State:
     nodes: list[Node] = []
     for flavor, desired in zip(FLAVORS, state.desired, strict=True):
-        own = [n for n in state.nodes if n.flavor == flavor]
+        own = [n for n in state.nodes if n.flavor == flavor and not _is_replaced(n)]
         for victim in [n for n in own if not n.is_protected][: max(0, len(own) - desired)]:
             if state.goal.target.size and victim.way is Way.TRAINS:
                 raise BrokenInvariantError(f"an instance ends that trains: {state}")
@@ -177,6 +179,11 @@ def _scaled(state: State) -> State:
     return replace(state, nodes=tuple(nodes), ghosts=min(1, state.ghosts + gone))
 
 
+def _is_replaced(node: Node) -> bool:
+    """Returns whether a node that was dropped has left the training, so that it is ended and another one launched."""
+    return node.is_dropped and not node.is_member
+
+
 def _settled(state: State) -> State:
     """The ranks take the hosts file up: members that are warm join, ranks that are not named any more leave."""
     if state.launcher is not LauncherState.RUNNING:
@@ -185,6 +192,15 @@ def _settled(state: State) -> State:
     left = {Way.TRAINS: Way.COLD}
     nodes = tuple(replace(n, way=(joined if n.is_member else left).get(n.way, n.way)) for n in state.nodes)
     return replace(state, nodes=nodes, is_settled=True)
+
+
+def drops(state: State) -> Iterator[State]:
+    """Yields the states after each node was taken out for a fault. One rank at least is well."""
+    for place, node in enumerate(state.nodes):
+        others = (*state.nodes[:place], *state.nodes[place + 1 :])
+        is_well = any(other.way is Way.TRAINS and other.is_member and not other.is_dropped for other in others)
+        if node.is_member and not node.is_dropped and is_well:
+            yield sort(replace(state, nodes=(*others, replace(node, is_dropped=True))))
 
 
 def faults(state: State) -> Iterator[State]:
@@ -203,12 +219,16 @@ def faults(state: State) -> Iterator[State]:
 
 
 def views(state: State) -> Iterator[View]:
-    """Yields each way in which a pass may see the state."""
+    """Yields each way in which a pass may see the state.
+
+    A node that was taken out and does not answer either is no holder that a pass could know of.
+    """
     yield View()
     yield View(is_old=True)
     yield View(is_head_silent=True)
-    for place in range(len(state.nodes)):
-        yield View(silent=place)
+    for place, node in enumerate(state.nodes):
+        if not node.is_dropped:
+            yield View(silent=place)
 
 
 def sort(state: State) -> State:

@@ -15,6 +15,7 @@ from tests.unit.controller.act.reconcile.small_world import (
     State,
     View,
     Way,
+    drops,
     faults,
     is_reached,
     passed,
@@ -33,6 +34,8 @@ for pair in product(FLEETS, FLEETS):
     if pair[0] != pair[1] and (MIRRORED[pair[0]], MIRRORED[pair[1]]) not in MOVES:
         MOVES.append(pair)
 
+SMALL_MOVES = [(source, target) for source, target in MOVES if source.union(target).size <= 2]
+
 
 def training(fleet: Fleet, goal: Goal) -> State:
     """Returns the state in which a fleet trains."""
@@ -46,21 +49,21 @@ def starting(fleet: Fleet) -> State:
     return State(goal, (), tuple(fleet.count(flavor) for flavor in FLAVORS), launcher=LauncherState.ABSENT)
 
 
-def successors(state: State) -> set[State]:
+def successors(state: State, with_drops: bool = False) -> set[State]:
     """Returns every state that one pass, one failure in it, or one fault leads to, with and without progress."""
     after: set[State] = set()
     for view in views(state):
         actions = len(next_actions(state.goal, seen(state, view)))
         after |= {passed(state, view, fails_at) for fails_at in (None, *range(actions))}
-    after |= set(faults(state))
+    after |= {*faults(state), *(drops(state) if with_drops else ())}
     return after | {progressed(one) for one in after}
 
 
-def all_states(first: State, most_nodes: int) -> set[State]:
+def all_states(first: State, most_nodes: int, with_drops: bool = False) -> set[State]:
     """Returns every state that any number of faults leads to, in any order."""
     found, todo = {first}, [first]
     while todo:
-        for state in successors(todo.pop()) - found:
+        for state in successors(todo.pop(), with_drops) - found:
             if len(state.nodes) <= most_nodes:
                 found.add(state)
                 todo.append(state)
@@ -86,6 +89,13 @@ def assert_reached_from_each(states: set[State]) -> None:
 def test_a_move_reaches_its_goal_from_every_state_with_any_faults_before(source: Fleet, target: Fleet) -> None:
     states = all_states(training(source, Goal(target, source, way_back=True)), source.union(target).size + 1)
     assert_reached_from_each(states)
+
+
+@pytest.mark.parametrize(("source", "target"), SMALL_MOVES, ids=lambda fleet: str(fleet))
+def test_no_invariant_breaks_when_nodes_are_taken_out_for_faults(source: Fleet, target: Fleet) -> None:
+    """Each action checks the invariants. That the goal is reached needs the controller's patience, too."""
+    first = training(source, Goal(target, source, way_back=True))
+    assert len(all_states(first, source.union(target).size + 1, with_drops=True)) > 100
 
 
 @pytest.mark.parametrize("fleet", FLEETS, ids=str)
