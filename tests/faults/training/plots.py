@@ -212,7 +212,7 @@ PLOTS: Mapping[str, Plot] = {
         "S3 down at the finish", s3_down_at_finish, s3=True, expected=RANKS, evidence="cannot be (written|listed|read)"
     ),
     "partition": Plot("a rank cut off", partition, evidence=f"from {RANKS} to {RANKS - 1} ranks"),
-    "cut-ssh": Plot("the launcher's connection cut", cut_ssh, evidence=f"from {RANKS} to {RANKS - 1} ranks"),
+    "cut-ssh": Plot("the launcher's connection cut", cut_ssh, evidence="ended with exit code -9"),
     "nan-gradients": Plot(
         "gradients that are not finite", wait_for_it, in_rank(1, "gradients"), skipped=1, expected=RANKS
     ),
