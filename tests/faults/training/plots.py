@@ -19,7 +19,7 @@ from tests.faults.training.trial import BEGIN_STEP, RANKS, STEPS, Plot, Trial
 FAULT_STEP = BEGIN_STEP + 10
 SILENCE_S = 20.0
 """Longer than Horovod waits for a rank, and the launcher for its vote."""
-S3_DOWN_S = 15.0
+S3_DOWN_S = 30.0
 """Longer than boto3 tries again by itself."""
 
 
