@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -27,11 +28,11 @@ from tests.faults.storm_checks import Ended, checks
 from tests.faults.storm_view import Meter, View, listening, look
 from tests.support.sandbox import REPOSITORY, Sandbox, make_sandbox
 
-KILLS, STEPS = 20, 1800
+KILLS, STEPS = 20, 2000
 GAPS_S = (1.0, 26.0)
 """The shortest and the longest time from a start of the controller to its next kill."""
-KILLS_WHILE_STARTING = 4
-"""More than these would only show that nothing starts that is not given the time to."""
+KILLS_IN_ONE_PHASE = 4
+"""So often the start of a run, or one phase of a move, is interrupted: each needs some time without a kill."""
 LOOK_S = 0.3
 CALM_S = 10.0
 """How long the fleet trains undisturbed between two faults of nodes."""
@@ -50,6 +51,7 @@ class Storm:
     output: IO[str]
     meter: Meter
     kills_made: int = 0
+    _kills_in: Counter[str] = field(default_factory=Counter)
     began: float = field(default_factory=time.time)
     told: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -87,7 +89,7 @@ class Storm:
         return Ended(code, self.kills_left, self.own_ends, self.faults, self.agreed_at, self.seen_lost, self.meter.usd)
 
     def _is_time_to_kill(self, view: View) -> bool:
-        if view.values.get("stage", "starting") == "starting" and self.kills_made == KILLS_WHILE_STARTING:
+        if self._kills_in[_phase(view)] == KILLS_IN_ONE_PHASE and _phase(view) != "training":
             self._kill_at = time.time() + self.random.uniform(*GAPS_S)
         return self.kills_left > 0 and time.time() >= self._kill_at
 
@@ -102,7 +104,8 @@ class Storm:
         with_children = self.random.random() < 0.5
         os.killpg(controller.pid, signal.SIGKILL) if with_children else controller.kill()
         controller.wait()
-        doing = view.phases[-1] if view.is_moving else view.values.get("stage", "before the journal")
+        doing = _phase(view)
+        self._kills_in[doing] += 1
         children = " and its children" if with_children else ""
         return self._start(f"kill {self.kills_made}: controller{children}, {doing}, step {view.step}")
 
@@ -167,6 +170,11 @@ class Storm:
             self.tell(f"the job has not ended after {LIMIT_S:.0f} s")
             os.killpg(controller.pid, signal.SIGKILL)
             controller.wait()
+
+
+def _phase(view: View) -> str:
+    """Returns what the controller is at: a phase of a move with its number, or else the stage of the run."""
+    return f"move {len(view.phases)} {view.phases[-1]}" if view.is_moving else view.values.get("stage", "starting")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -19,7 +19,7 @@ from tests.faults.training.trial import BEGIN_STEP, RANKS, STEPS, Plot, Trial
 FAULT_STEP = BEGIN_STEP + 10
 SILENCE_S = 20.0
 """Longer than Horovod waits for a rank, and the launcher for its vote."""
-S3_DOWN_S = 15.0
+S3_DOWN_S = 30.0
 """Longer than boto3 tries again by itself."""
 
 
@@ -211,8 +211,8 @@ PLOTS: Mapping[str, Plot] = {
     "s3-down-at-finish": Plot(
         "S3 down at the finish", s3_down_at_finish, s3=True, expected=RANKS, evidence="cannot be (written|listed|read)"
     ),
-    "partition": Plot("a rank cut off", partition, evidence="is dropped for|steps lost"),
-    "cut-ssh": Plot("the launcher's connection cut", cut_ssh),
+    "partition": Plot("a rank cut off", partition, evidence=f"from {RANKS} to {RANKS - 1} ranks"),
+    "cut-ssh": Plot("the launcher's connection cut", cut_ssh, evidence="ended with exit code -9"),
     "nan-gradients": Plot(
         "gradients that are not finite", wait_for_it, in_rank(1, "gradients"), skipped=1, expected=RANKS
     ),
