@@ -93,6 +93,22 @@ class Place:
                 found.append(int(entry.name))
         return found
 
+    def terraforms(self) -> list[int]:
+        """Returns the processes of Terraform and its providers."""
+        found = []
+        for process in self.processes():
+            with suppress(OSError):
+                if Path(f"/proc/{process}/comm").read_text().startswith("terraform"):
+                    found.append(process)
+        return found
+
+    def end_connection(self, instance_id: str) -> None:
+        """Ends the SSH connection that all commands of the controller to an instance share."""
+        known_hosts = self.sandbox.root / ".centavo" / "local" / "known_hosts"
+        path = control_directory(known_hosts) / instance_id
+        command = ["ssh", "-F", "none", "-o", f"ControlPath={path}", "-O", "exit", "worker@localhost"]
+        subprocess.run(command, capture_output=True, timeout=20, check=False)
+
     def sockets(self) -> set[str]:
         """Returns the inodes of all sockets of the checkout's processes."""
         found = set()

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from tests.faults.edges.place import THERE, Machine
+from tests.faults.edges.place import Machine
 from tests.faults.edges.run import LOCKED, LateError, Run
 
 Strike = Callable[[Run], None]
@@ -27,7 +27,8 @@ def staying(run: Run) -> Machine:
 
 def leaving(run: Run) -> Machine:
     """Returns a worker that the wanted fleet does not have."""
-    return next(worker for worker in run.place.workers() if (worker.flavor in THERE) != run.wants_there)
+    flavor = "t2.large" if run.wants_there else "c5.xlarge"
+    return next(worker for worker in run.place.workers() if worker.flavor == flavor)
 
 
 def coming(run: Run) -> Machine:
@@ -52,9 +53,9 @@ def kill_controller(run: Run) -> None:
 def kill_with_terraform(run: Run) -> None:
     """Kills the controller and its Terraform with -9 while the state is locked, so that the lock stays."""
     lock = run.place.sandbox.environment / ".terraform.tfstate.lock.info"
-    run.wait_for(lambda: lock.exists() and bool(run.place.processes("terraform", "apply")), "an apply", 60.0)
+    run.wait_for(lambda: lock.exists() and bool(run.place.terraforms()), "an apply", 60.0)
     run.kill_controller()
-    for process in run.place.processes("terraform"):
+    for process in run.place.terraforms():
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     run.start_controller()
@@ -195,7 +196,9 @@ def capacity_by_hand(run: Run) -> None:
     """Changes the capacity file by hand for a while, when a move is due."""
     path = run.place.sandbox.environment / "capacity.auto.tfvars.json"
     had = path.read_text()
-    path.write_text(had.replace('"c5.large": 1', '"c5.large": 2'))
+    document = json.loads(had)
+    document["capacity"]["c5.large"] = 2
+    path.write_text(json.dumps(document))
     run.turn_prices()
     time.sleep(A_WHILE_S)
     path.write_text(had)
@@ -209,9 +212,7 @@ def another_host_key(run: Run) -> None:
     keys = {line.split()[0]: line.split(maxsplit=1)[1] for line in had.splitlines() if line.strip()}
     keys[worker] = keys[other]
     known.write_text("".join(f"{name} {key}\n" for name, key in keys.items()))
-    for process in run.place.processes("ssh", "[mux]", worker):
-        with suppress(OSError):
-            os.kill(process, signal.SIGTERM)
+    run.place.end_connection(worker)
     time.sleep(A_WHILE_S)
     known.write_text(had)
 
