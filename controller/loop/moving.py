@@ -8,7 +8,7 @@ from dataclasses import replace
 from controller.act.aside import Aside
 from controller.act.mover import Mover
 from controller.act.track import Track
-from controller.domain import Move, Observation
+from controller.domain import NO_NODES, Move, Observation
 from controller.domain.errors import CapacityFileError
 from controller.loop.job import Job, move_limits
 from controller.loop.waits import Waits
@@ -42,11 +42,14 @@ class Moving:
 
 
 def check_capacity_file(job: Job) -> None:
-    """Raises CapacityFileError when a person has changed the capacity file while no controller ran."""
+    """Raises CapacityFileError when a person has changed the capacity file while no controller ran.
+
+    A file of no nodes is what a controller leaves that gave everything back and could not keep it in the journal.
+    """
     move, capacity = job.journal.move_under_way(), job.cluster.capacity
     if move is None:
         job.cluster.applier.check_file_is_applied()
-    elif (fleet := capacity.read()) not in (move.source, move.source.union(move.target), move.target):
+    elif (fleet := capacity.read()) not in (move.source, move.source.union(move.target), move.target, NO_NODES):
         raise CapacityFileError(
             f"{capacity.path} asks for {fleet}, which is no step of the unfinished move from {move.source} to "
             f"{move.target}: someone else has changed it.",

@@ -86,14 +86,14 @@ def test_there_is_room_for_what_the_limits_leave_above_and_below_the_present_siz
 def test_as_many_moves_are_needed_as_the_surge_and_the_room_ask_for(
     max_surge: int | None, bounds: Bounds, moves: int
 ) -> None:
-    assert moves_needed(exchange(Fleet({"a": 4}), Fleet({"b": 5})), max_surge, bounds) == moves
+    assert moves_needed(exchange(Fleet({"a": 4}), Fleet({"b": 5})), Surge(max_surge), bounds) == moves
 
 
 def test_the_cheapest_flavor_is_added_first_and_by_name_where_two_cost_the_same() -> None:
     costs = {"a": 9.0, "b": 3.0, "c": 3.0, "d": 1.0}
     change = exchange(Fleet({"a": 3}), Fleet({"b": 1, "c": 1, "d": 1}))
-    assert first_move(change, 1, Bounds(costs), costs.__getitem__) == Fleet({"a": 2, "d": 1})
-    assert first_move(change, 2, Bounds(costs), costs.__getitem__) == Fleet({"a": 1, "d": 1, "b": 1})
+    assert first_move(change, Surge(1), Bounds(costs), costs.__getitem__) == Fleet({"a": 2, "d": 1})
+    assert first_move(change, Surge(2), Bounds(costs), costs.__getitem__) == Fleet({"a": 1, "d": 1, "b": 1})
 
 
 def test_a_move_of_six_nodes_is_made_two_at_a_time_most_expensive_first(training):
