@@ -17,6 +17,7 @@ from controller.domain.reasons.moving import TerraformTookTooLong
 from controller.edges.process_identity import process, this_process
 from controller.edges.terraform import Terraform, TerraformLimits, parse_outputs
 from controller.edges.terraform_lock import other_terraform_runs
+from tests.support.local_cloud import wait_until
 
 OUTPUTS: dict[str, Any] = {
     "cluster": {"value": "c"},
@@ -278,7 +279,8 @@ def test_a_terraform_of_this_machine_is_found_by_where_it_works(tmp_path: Path) 
     assert not other_terraform_runs(here)
     running = subprocess.Popen([str(other)], cwd=here, stdin=subprocess.PIPE)
     try:
-        assert other_terraform_runs(here) and not other_terraform_runs(tmp_path)
+        wait_until(lambda: other_terraform_runs(here), "the program, which has just been started")
+        assert not other_terraform_runs(tmp_path)
     finally:
         running.kill()
         running.wait()
