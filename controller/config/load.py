@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from controller.config.environment import Environment
+from controller.config.overrides import names_of_overrides, overridden
 from controller.config.settings import parse_settings
 from controller.domain.errors import ConfigError
 
 
-def load_environment(root: Path, name: str) -> Environment:
-    """Reads the settings of an environment. Raises ConfigError naming the file, the key, and what to do."""
+def load_environment(root: Path, name: str, variables: Mapping[str, str] | None = None) -> Environment:
+    """Reads the settings of an environment.
+
+    Args:
+        root: The root of the repository.
+        name: The name of the environment.
+        variables: Environment variables, of which some may set settings; None: those of this process.
+
+    Raises:
+        ConfigError: It names the file, the key, and what to do.
+    """
     root = root.resolve()
     environments = root / "terraform" / "environments"
     file = environments / name / "centavo.yml"
@@ -25,7 +37,9 @@ def load_environment(root: Path, name: str) -> Environment:
             if known
             else f"Run this in the root of the repository, or name it with --root (now {root}).",
         )
-    environment = Environment(name, root, parse_settings(read_yaml(file), file))
+    given = os.environ if variables is None else variables
+    origin = " and ".join([str(file), *names_of_overrides(given)])
+    environment = Environment(name, root, parse_settings(overridden(read_yaml(file), given), origin))
     _check_files(environment)
     return environment
 

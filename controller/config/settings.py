@@ -221,15 +221,20 @@ class Settings(_Section):
     training: TrainingSettings
 
 
-def parse_settings(document: Any, file: Path) -> Settings:
-    """Returns the settings in the parsed content of `centavo.yml`. Raises ConfigError listing every wrong key."""
+def parse_settings(document: Any, origin: str) -> Settings:
+    """Returns the settings in the parsed content of `centavo.yml`. Raises ConfigError listing every wrong key.
+
+    Args:
+        document: The parsed content.
+        origin: Where the settings come from, for errors: the file, and environment variables.
+    """
     try:
         return Settings.model_validate(document)
     except ValidationError as error:
         lines = [f"  {_key(item['loc'])}: {item['msg']}{_given(item)}" for item in error.errors()]
         raise ConfigError(
-            f"{file} has settings that can't be used:\n" + "\n".join(lines),
-            "Correct them there. The keys are explained in that file and in README.md.",
+            f"{origin} has settings that can't be used:\n" + "\n".join(lines),
+            "Correct them there. The keys are explained in centavo.yml and in README.md.",
         ) from error
 
 

@@ -49,7 +49,7 @@ class StillClock:
 def context(root: Path, at: float = START, **limits: Any) -> Context:
     """A process that starts at a time, with other limits in centavo.yml."""
     settings = {**SETTINGS, "limits": {**SETTINGS["limits"], **limits}}
-    environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
+    environment = Environment("test", root, parse_settings(settings, str(root / "centavo.yml")))
     return Context(environment, StillClock(at), PlainReporter())  # type: ignore[arg-type]
 
 

@@ -24,7 +24,7 @@ def environment(options: dict[str, Any]) -> Environment:
     """Returns an environment whose centavo.yml has these options under `controller.decide`."""
     document = copy.deepcopy(SETTINGS)
     document["controller"]["decide"] = options
-    return Environment("test", Path("/nowhere"), parse_settings(document, FILE))
+    return Environment("test", Path("/nowhere"), parse_settings(document, str(FILE)))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class Office:
     """An environment's folder, and the book that is kept of its prices."""
 
     def __init__(self, root: Path, **prices: Any) -> None:
-        settings = parse_settings({**SETTINGS, "prices": prices}, root / "centavo.yml")
+        settings = parse_settings({**SETTINGS, "prices": prices}, str(root / "centavo.yml"))
         self.environment = Environment("test", root, settings)
         self.environment.directory.mkdir(parents=True)
         self.environment.prices_file.write_text(LIST)

@@ -15,7 +15,7 @@ from tests.unit.controller.harness import SETTINGS
 
 
 def environment(tmp_path: Path, **prices: Any) -> Environment:
-    return Environment("test", tmp_path, parse_settings({**SETTINGS, "prices": prices}, tmp_path / "centavo.yml"))
+    return Environment("test", tmp_path, parse_settings({**SETTINGS, "prices": prices}, str(tmp_path / "centavo.yml")))
 
 
 def prices(tmp_path: Path, text: str) -> Path:
