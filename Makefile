@@ -64,7 +64,7 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-.PHONY: setup test test-long test-fast faults storm mutants lint house format
+.PHONY: setup test test-long test-fast faults storm rehearse mutants lint house format
 test: setup ## Run the linters, the tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
@@ -77,6 +77,8 @@ faults: setup ## Put a thousand faults into runs and check that each heals (FAUL
 	@$(BIN)/python -m tests.faults $(call option,FAULT,fault) $(call option,SEED,seed) $(call option,PAIRS,pairs)
 storm: setup ## Kill the controller of a whole job twenty times, and let three nodes fail meanwhile (SEED= repeats one, KEEP=)
 	@$(BIN)/python -m tests.faults.storm $(call option,SEED,seed) $(call option,KEEP,keep)
+rehearse: setup ## Rehearse ENV=aws on machines that boot here, as root: plan, apply, train, move, lose a node, destroy (OPTIONS=--keep)
+	@$(BIN)/python -m tests.rehearse $(OPTIONS)
 mutants: setup ## Change the controller's code in small ways, and show what no test notices (ROOMS= OPTIONS="--again --minutes 5")
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ROOMS) $(OPTIONS)
 lint: setup $(LINT_VENV)/.ready ## Run ruff, mypy, import-linter, terraform fmt and ansible-lint

@@ -1,0 +1,123 @@
+"""Where a rehearsal takes place: a copy of the checkout, a cloud of machines, and the variables that lead there.
+
+The files of `terraform/environments/aws` are the shipped ones. What differs comes from environment variables, and from
+the file that every user of the S3 backend writes, `backend.hcl`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import boto3
+import yaml
+
+from localcloud.credentials import Credentials
+from tests.support.sandbox import LEFT_OUT, REPOSITORY, free_ports
+
+HERE = Path(__file__).parent
+REGION = "us-east-1"
+STATE_BUCKET = "centavo-rehearsal-state"
+FLEET = {"t2.medium": 2}
+FLAVORS = {"t2.medium": {"max_nodes": 3, "volume_gb": 8}, "c5.large": {"max_nodes": 3, "volume_gb": 8}}
+
+
+@dataclass
+class Place:
+    """A copy of the checkout and its cloud. `variables` are what the rehearsal sets from outside."""
+
+    root: Path
+    port: int
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> Path:
+        """The environment's folder in the copy, whose files are as they are shipped."""
+        return self.root / "terraform" / "environments" / "aws"
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the cloud's API, on this machine and on its machines."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def latest_run(self) -> Path:
+        """The folder of the last run."""
+        return self.root / "runs" / "latest"
+
+    def client(self, service: str) -> Any:
+        """Returns a boto3 client of the cloud."""
+        key = Credentials.from_text((self.root / ".localcloud" / "credentials").read_text()).user
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint,
+            region_name=REGION,
+            aws_access_key_id=key.access_key_id,
+            aws_secret_access_key=key.secret_access_key,
+        )
+
+    def centavo(self, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
+        """Starts a command of Centavo for `ENV=aws` in a process group of its own."""
+        return self._start("controller", "--root", str(self.root), "--env", "aws", *arguments, output=output)
+
+    def localcloud(self, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
+        """Starts a command of localcloud for the rehearsal's cloud."""
+        cloud = ("--config", str(self.root / "cloud.yml"), "--state-dir", str(self.root / ".localcloud"))
+        return self._start("localcloud", *arguments, *cloud, output=output)
+
+    def process_environment(self) -> dict[str, str]:
+        """Returns the environment variables of the rehearsal's processes."""
+        foreign = ("AWS_", "CENTAVO_", "TF_VAR_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return {**kept, "PYTHONPATH": str(self.root), "PYTHONUNBUFFERED": "1", "PATH": path, **self.variables}
+
+    def write_backend(self) -> None:
+        """Makes the bucket of Terraform's state and names it in `backend.hcl`, as a user does."""
+        self.client("s3").create_bucket(Bucket=STATE_BUCKET)
+        (self.environment / "backend.hcl").write_text(f'bucket = "{STATE_BUCKET}"\nregion = "{REGION}"\n')
+
+    def _start(self, module: str, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            cwd=self.root, env=self.process_environment(), text=True, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+
+def make_place(root: Path) -> Place:
+    """Copies the checkout to `root`, with a cloud's settings on free ports. Nothing is started."""
+    shutil.copytree(REPOSITORY, root, ignore=LEFT_OUT)
+    port, ssh, metadata = free_ports(3)
+    cloud = yaml.safe_load((HERE / "cloud.yml").read_text())
+    cloud |= {"port": port, "ssh_port": ssh, "metadata_port": metadata}
+    (root / "cloud.yml").write_text(yaml.safe_dump(cloud, sort_keys=False))
+    shutil.copy(root / "terraform" / "environments" / "aws" / "prices.yml", root / "prices.yml")
+    place = Place(root, port)
+    place.variables.update(outside(place))
+    return place
+
+
+def outside(place: Place) -> Mapping[str, str]:
+    """Returns all that comes from outside of the environment's files: endpoints, and the number and types of nodes."""
+    return {
+        "AWS_ENDPOINT_URL": place.endpoint,
+        "AWS_SHARED_CREDENTIALS_FILE": str(place.root / ".localcloud" / "credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "TF_VAR_flavors": json.dumps(FLAVORS),
+        "TF_VAR_ssh_from": json.dumps(["0.0.0.0/0"]),
+        "CENTAVO__FLEET__INITIAL": json.dumps(FLEET),
+        "CENTAVO__LIMITS__MIN_NODES": str(sum(FLEET.values())),
+        "CENTAVO__LIMITS__MAX_NODES": str(sum(FLEET.values())),
+        "CENTAVO__TRAINING__CONFIG": "tests/rehearse/training.yml",
+        "CENTAVO__CONTROLLER__INTERVAL_S": "15",
+        "CENTAVO__CONTROLLER__MINIMUM_WINDOW": "20",
+        "CENTAVO__CONTROLLER__COOLDOWN_S": "0",
+    }

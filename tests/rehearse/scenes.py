@@ -1,0 +1,176 @@
+"""The steps of a rehearsal, in their order."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tests.rehearse.outcome import Outcome, Step
+from tests.rehearse.place import FLEET, Place
+from tests.rehearse.reaching import Reaching
+from tests.rehearse.running import RehearsalError, Running, found_in, phases
+from tests.rehearse.traces import left_over, summary, traces
+
+SIZE = sum(FLEET.values())
+
+
+class Rehearsal:
+    """One rehearsal. Each step is a method that returns what it showed, or raises RehearsalError."""
+
+    def __init__(self, place: Place, folder: Path, began: float) -> None:
+        self.place, self._folder, self._began = place, folder, began
+        self._steps: list[Step] = []
+        self._training: Running | None = None
+        self._before: dict[str, list[str]] = {}
+
+    def run(self) -> Outcome:
+        """Makes all steps. The first that fails ends the rehearsal; the cloud is taken down in any case."""
+        scenes: tuple[tuple[str, Callable[[], str]], ...] = (
+            ("cloud up", self.cloud_up),
+            ("plan", self.plan),
+            ("apply", self.apply),
+            ("configure", self.configure),
+            ("security group of the workers", self.reach_a_worker),
+            ("train", self.train),
+            ("move to another flavor", self.move),
+            ("a node is lost", self.lose_a_node),
+            ("end of the training", self.end),
+            ("destroy", self.destroy),
+        )
+        with ExitStack() as stack:
+            stack.callback(lambda: self._try("cloud down", self.cloud_down))
+            stack.callback(self._kill_training)
+            all(self._try(name, scene) for name, scene in scenes)
+        return Outcome(tuple(self._steps), time.monotonic() - self._began)
+
+    def cloud_up(self) -> str:
+        """Starts the cloud, whose first start makes the image of the machines."""
+        self._before = traces(str(self._folder))
+        self._finish("localcloud", "up", limit_s=900)
+        self.place.write_backend()
+        return f"before it: {summary(self._before)}"
+
+    def plan(self) -> str:
+        """Plans, and shows what an hour costs."""
+        return found_in(self._finish("plan", limit_s=300, status=2), r"\$.*hour|per hour") or "planned"
+
+    def apply(self) -> str:
+        """Makes network, head and groups."""
+        self._finish("apply", limit_s=600)
+        return f"{len(self._workers())} workers and the head run"
+
+    def configure(self) -> str:
+        """Makes all nodes usable, twice: the second time changes nothing."""
+        first = self._finish("configure", limit_s=900)
+        again = self._finish("configure", limit_s=300)
+        if "changed=0" not in again:
+            raise RehearsalError("The second configure has changed something.")
+        return found_in(first, r"warm|usable|prepared") or "all nodes are usable; a second time changes nothing"
+
+    def reach_a_worker(self) -> str:
+        """Dials a worker from outside, which its security group refuses, and through the head."""
+        return Reaching(self.place).show(self._workers()[0])
+
+    def train(self) -> str:
+        """Starts the training and waits for the first steps."""
+        self._training = self._start("optimize")
+        self._training.wait_for(lambda: self._status_steps() > 0, 900, "a first step of the training")
+        return f"{SIZE} ranks train"
+
+    def move(self) -> str:
+        """Waits for a move to the other flavor."""
+        training = self._running()
+        training.wait_for(lambda: "done" in phases(self.place.latest_run), 900, "a move that is done")
+        return found_in(training.text(), r"move.*done|is done") or "moved"
+
+    def lose_a_node(self) -> str:
+        """Terminates a worker as EC2 would lose it, and waits until another one trains in its place."""
+        lost = self._workers()[0]["InstanceId"]
+        self.place.client("ec2").terminate_instances(InstanceIds=[lost])
+        training = self._running()
+        training.wait_for(
+            lambda: lost not in {one["InstanceId"] for one in self._workers()} and len(self._workers()) == SIZE,
+            600,
+            f"a node in the place of {lost}",
+        )
+        return f"{lost} was terminated, and its group launched another"
+
+    def end(self) -> str:
+        """Waits for the end of the training, which gives all nodes back."""
+        self._running().finish(limit_s=900)
+        report = json.loads((self.place.latest_run / "report.json").read_text())
+        if self._workers():
+            raise RehearsalError(f"{len(self._workers())} workers still run after the end of the training.")
+        training = report["training"]
+        return f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs"
+
+    def destroy(self) -> str:
+        """Removes everything that was made."""
+        text = self._finish("destroy", limit_s=600)
+        return found_in(text, r"[Kk]ept|keeps|costs|[Dd]estroy") or "everything is removed"
+
+    def cloud_down(self) -> str:
+        """Ends the cloud, and compares what this machine has with what it had before."""
+        self._finish("localcloud", "down", limit_s=180)
+        after = traces(str(self._folder))
+        rest = left_over(self._before, after)
+        if rest:
+            raise RehearsalError(f"The cloud has left behind: {json.dumps(rest)}")
+        return f"nothing is left: {summary(after)}"
+
+    def _try(self, name: str, scene: Callable[[], str]) -> bool:
+        print(f"\n=== {name}", flush=True)
+        began = time.monotonic()
+        try:
+            shown, failure = scene(), None
+        except RehearsalError as error:
+            shown, failure = "", str(error)
+        except (
+            Exception
+        ) as error:  # a step that can't even look is a step that failed; the cloud is taken down after it
+            shown, failure = "", f"{type(error).__name__}: {error}"
+        print(failure or shown, file=sys.stderr if failure else sys.stdout, flush=True)
+        self._steps.append(Step(name, round(time.monotonic() - began, 1), shown, failure))
+        return failure is None
+
+    def _start(self, command: str, *arguments: str) -> Running:
+        output = self._folder / f"{len(self._steps):02}-{'-'.join([command, *arguments])}.log"
+        with output.open("w", encoding="utf-8") as log:
+            if command == "localcloud":
+                process = self.place.localcloud(*arguments, output=log)
+            else:
+                process = self.place.centavo(command, *arguments, output=log)
+        return Running(" ".join(["centavo", command, *arguments]), process, output)
+
+    def _finish(self, command: str, *arguments: str, limit_s: float, status: int = 0) -> str:
+        text = self._start(command, *arguments).finish(limit_s, status)
+        print(text, flush=True)
+        return text
+
+    def _running(self) -> Running:
+        assert self._training is not None
+        return self._training
+
+    def _kill_training(self) -> None:
+        if self._training is not None:
+            self._training.kill()
+            print(self._training.text(), flush=True)
+
+    def _workers(self) -> list[dict[str, Any]]:
+        """Returns the running workers as EC2 describes them."""
+        filters = [
+            {"Name": "tag:centavo:role", "Values": ["worker"]},
+            {"Name": "instance-state-name", "Values": ["running"]},
+        ]
+        pages = self.place.client("ec2").get_paginator("describe_instances").paginate(Filters=filters)
+        return [one for page in pages for reservation in page["Reservations"] for one in reservation["Instances"]]
+
+    def _status_steps(self) -> int:
+        """Returns how many steps the observations of the run have seen."""
+        text = self._running().text()
+        return 1 if found_in(text, r"step\s+[1-9]|steps/s|s/step|tokens/s") else 0
