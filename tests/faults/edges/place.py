@@ -23,6 +23,8 @@ PARTS = ("ansible", "controller", "localcloud", "requirements", "terraform")
 HERE = {"t2.large": 2, "c5.large": 1}
 THERE = {"c5.xlarge": 2, "c5.large": 1}
 """The two fleets between which a run moves. One node of three stays."""
+MOST = {flavor: max(HERE.get(flavor, 0), THERE.get(flavor, 0)) for flavor in {*HERE, *THERE}}
+"""The most nodes of each flavor that a move between the two fleets needs, and that a run may have."""
 PRICES_HERE = {"t2.large": 0.05, "c5.large": 0.08, "c5.xlarge": 0.20}
 PRICES_THERE = {"t2.large": 0.20, "c5.large": 0.08, "c5.xlarge": 0.05}
 HEAD, HEAD_USD = "t3.micro", 0.01
@@ -205,7 +207,7 @@ def _settings(it: dict[str, Any], endpoint: str, ssh_port: int) -> None:
     it["ssh"]["port"] = ssh_port
     it["fleet"]["initial"] = dict(HERE)
     it["limits"] = {"min_nodes": 3, "max_nodes": 3, "exclude": []}
-    it["limits"]["max_nodes_per_flavor"] = dict.fromkeys(PRICES_HERE, 2)
+    it["limits"]["max_nodes_per_flavor"] = dict(MOST)
     it["controller"].update(
         policy="hourly-price",
         interval_s=1,

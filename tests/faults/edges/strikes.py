@@ -138,6 +138,7 @@ s3_down = partial(_cloud, "s3-down")
 def no_capacity(run: Run) -> None:
     """Takes the wanted fleet's flavor away while its nodes are to be launched."""
     flavor = "c5.xlarge" if run.wants_there else "t2.large"
+    run.lacks_capacity = True
     run.place.control("fault", kind="no-capacity", target=flavor, for_s=2 * A_WHILE_S)
     time.sleep(2 * A_WHILE_S)
 
