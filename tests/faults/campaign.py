@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import queue
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -65,13 +67,17 @@ def _run_lane(module: str, lane: Sequence[Fault]) -> list[Result]:
 
 
 def _in_threads(module: str, lanes: Sequence[Sequence[Fault]]) -> Iterator[tuple[Fault, Result]]:
-    """Runs lanes side by side, in threads that end with this process. Each result comes as soon as it is there."""
+    """Runs lanes side by side, in threads that end with this process. Each fault is told as soon as it is over."""
     done: queue.Queue[tuple[Fault, Result] | BaseException] = queue.Queue()
 
     def go(lane: Sequence[Fault]) -> None:
         try:
             for fault in lane:
-                done.put((fault, run_one(module, fault)))
+                began = time.monotonic()
+                result = run_one(module, fault)
+                took_s, seen = time.monotonic() - began, "VIOLATED" if result.violations else "held"
+                print(f"{fault.name:<40}{took_s:6.1f} s  {seen}", file=sys.stderr, flush=True)
+                done.put((fault, result))
         except BaseException as error:
             done.put(error)
 

@@ -6,7 +6,6 @@ import atexit
 import sys
 import tempfile
 import threading
-import time
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -69,7 +68,7 @@ class Stage:
     def run(self, fault: Fault) -> Result:
         """Runs with a fault. After a violation, cloud and run are given up, so that the next fault begins anew."""
         moment = fault.name.partition("/")[0]
-        began, has_happened = time.monotonic(), False
+        has_happened = False
         try:
             run = self._at(moment)
             is_next = self._is_next(fault.name)
@@ -94,8 +93,6 @@ class Stage:
         if found or fault.name == self.script[-1]:
             self.close()
         self._before = "" if found or moment == END else fault.name
-        seconds = time.monotonic() - began
-        print(f"{fault.name:<40}{seconds:6.1f} s  {'VIOLATED' if found else 'held'}", file=sys.stderr, flush=True)
         return Result(fault, has_happened, tuple(found), 0, tuple(told))
 
     def close(self) -> None:
