@@ -17,8 +17,8 @@ from tests.faults.edges.place import Machine
 from tests.faults.edges.run import LOCKED, LateError, Run
 
 Strike = Callable[[Run], None]
-A_WHILE_S = 9.0
-"""How long a fault lasts that ends by itself: more than one look of the controller."""
+A_WHILE_S = 7.0
+"""How long a fault lasts that ends by itself: longer than a look of the controller, and than a rank may be late."""
 
 
 def staying(run: Run) -> Machine:
