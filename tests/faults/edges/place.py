@@ -151,6 +151,16 @@ class Place:
         """Returns the hosts file of the head."""
         return self.home(head_id) / "centavo" / "hosts"
 
+    def end_file(self, head_id: str) -> Path:
+        """Returns the file on the head whose presence ends a training."""
+        return self.home(head_id) / "centavo" / "end"
+
+    def let_train(self) -> None:
+        """Lets the next training begin, though the one before has ended. They share their head."""
+        for machine in self.instances():
+            if machine.role == "head":
+                self.end_file(machine.id).unlink(missing_ok=True)
+
     def set_prices(self, prices: dict[str, float]) -> None:
         """Sets the prices that decide where the run moves to."""
         lines = {HEAD: HEAD_USD, **prices}

@@ -46,6 +46,7 @@ class Run:
         self.outputs: list[Path] = []
         self._is_expected_to_end = False
         place.set_prices(PRICES_HERE)
+        place.let_train()
         self._known = set(self._folders())
         self.watch = Watch(place, dict(PRICES_HERE))
         self.controller = self.start_controller()
@@ -73,7 +74,7 @@ class Run:
     def end_training(self) -> None:
         """Lets the training end by itself."""
         self._is_expected_to_end = True
-        (self.place.home(self.place.head().id) / "centavo" / "end").touch()
+        self.place.end_file(self.place.head().id).touch()
 
     def look_after_controller(self) -> None:
         """Notes a controller that has ended without being told to, and starts another one, as a person would."""
