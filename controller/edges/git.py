@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from controller.domain.errors import CentavoError
-from controller.edges.running import run_within
+from controller.edges.limited import run_within
 
 TIMEOUT_S = 120
 NAME, EMAIL = "Centavo", "centavo@users.noreply.github.com"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from controller.domain.errors import CentavoError
-from controller.edges.running import run_within
+from controller.edges.limited import run_within
 
 API_URL = "https://api.github.com"
 TIMEOUT_S = 30

@@ -1,16 +1,17 @@
-"""Programs that get so much time and no more: asked to stop first, as by Ctrl-C, and killed where they don't."""
+"""Programs that get so much time and no more. They are killed with all that they have started."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from controller.edges.running import end_group
 
 POLL_S = 0.1
 
@@ -25,6 +26,40 @@ class Ended:
     was_late: bool
 
 
+def run_within(
+    limit_s: float,
+    command: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs a program to its end.
+
+    The program has no terminal, so it asks nobody anything. When it takes too long, or when this call is interrupted,
+    the program is ended with everything that it has started: one of its children may hold the output open.
+
+    Raises:
+        subprocess.TimeoutExpired: It did not end within the limit.
+        OSError: It could not be started.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(stdin, timeout=limit_s)
+        except BaseException:
+            end_group(process)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def run_limited(
     command: Sequence[str],
     *,
@@ -34,7 +69,7 @@ def run_limited(
     is_stopping: Callable[[], bool] = lambda: False,
     started: Callable[[int], None] = lambda pid: None,
 ) -> Ended:
-    """Runs a program to its end.
+    """Runs a program to its end. When its time is over, it is asked to stop first, as by Ctrl-C.
 
     What it prints goes to files and not through pipes: a program that outlives the controller would die at its next
     word on a pipe that nobody reads. It runs in a session of its own, where Ctrl-C in the terminal does not reach it.
@@ -84,8 +119,7 @@ def _end(process: subprocess.Popen[bytes], grace_s: float) -> None:
     try:
         process.wait(grace_s)
     except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        end_group(process)
         if not isinstance(error, subprocess.TimeoutExpired):
             raise
 

@@ -1,4 +1,4 @@
-"""Processes of this machine that must not go on for ever."""
+"""Ending processes of this machine."""
 
 from __future__ import annotations
 
@@ -6,42 +6,8 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-
-
-def run_within(
-    limit_s: float,
-    command: Sequence[str],
-    *,
-    stdin: bytes = b"",
-    folder: Path | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> subprocess.CompletedProcess[bytes]:
-    """Runs a program to its end.
-
-    The program has no terminal, so it asks nobody anything. When it takes too long, or when this call is interrupted,
-    the program is ended with everything that it has started: one of its children may hold the output open.
-
-    Raises:
-        subprocess.TimeoutExpired: It did not end within the limit.
-        OSError: It could not be started.
-    """
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        try:
-            out, err = process.communicate(stdin, timeout=limit_s)
-        except BaseException:
-            end_group(process)
-            raise
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

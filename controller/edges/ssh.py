@@ -13,7 +13,8 @@ from pathlib import Path
 
 from controller.domain import Instance
 from controller.domain.errors import CentavoError
-from controller.edges.running import end, found, run_within
+from controller.edges.limited import run_within
+from controller.edges.running import end, found
 
 CONNECT_TIMEOUT_S = 5
 ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3

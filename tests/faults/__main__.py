@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--layer", default="", help="run only this layer: simulated, edges or training")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="how many pairs are drawn")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # what was started is ended, too
     layers = [module for module in LAYERS if options.layer in ("", layer_of(module).NAME)]
     if options.fault is not None or options.seed is not None:
         return _show(layers, options.fault, options.seed)

@@ -1,8 +1,12 @@
-"""Running the layers: every single fault, then pairs that are drawn at random, in a few processes."""
+"""Running the layers: every single fault, then pairs that are drawn at random, in a few processes or threads."""
 
 from __future__ import annotations
 
 import importlib
+import queue
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -12,7 +16,6 @@ from typing import cast
 from tests.faults.fault import Fault, Layer, Result
 
 LAYERS = ("tests.faults.simulation.layer", "tests.faults.edges.layer", "tests.faults.training")
-CHUNK = 8
 
 
 def layer_of(module: str) -> Layer:
@@ -29,11 +32,11 @@ def faults_of(module: str, seeds: Sequence[int]) -> list[Fault]:
 
 def run_all(module: str, faults: Iterable[Fault], told: Callable[[Result], None] = lambda result: None) -> list[Result]:
     """Runs with each fault of a layer. Returns the results in the faults' order."""
-    results = []
-    for result in _results(module, list(faults)):
+    wanted, results = list(faults), {}
+    for fault, result in _results(module, wanted):
         told(result)
-        results.append(result)
-    return results
+        results[fault] = result
+    return [results[fault] for fault in wanted]
 
 
 def run_one(module: str, fault: Fault) -> Result:
@@ -44,14 +47,44 @@ def run_one(module: str, fault: Fault) -> Result:
         for single in layer.smaller(fault):
             alone = layer.run(single)
             if alone.violations:
-                return replace(alone, fault=replace(alone.fault, kind=fault.kind), told=())
-    return replace(result, told=())
+                return replace(alone, fault=replace(alone.fault, kind=fault.kind))
+    return result if result.violations else replace(result, told=())
 
 
-def _results(module: str, faults: list[Fault]) -> Iterator[Result]:
-    processes = layer_of(module).PROCESSES
-    if processes == 1:
-        yield from (run_one(module, fault) for fault in faults)
+def _results(module: str, faults: list[Fault]) -> Iterator[tuple[Fault, Result]]:
+    layer = layer_of(module)
+    lanes = [lane for lane in layer.lanes(faults) if lane]
+    if layer.PROCESSES == 1:
+        yield from _in_threads(module, lanes)
         return
-    with ProcessPoolExecutor(processes, get_context("fork")) as pool:
-        yield from pool.map(run_one, [module] * len(faults), faults, chunksize=CHUNK)
+    with ProcessPoolExecutor(layer.PROCESSES, get_context("fork")) as pool:
+        for lane, results in zip(lanes, pool.map(_run_lane, [module] * len(lanes), lanes), strict=True):
+            yield from zip(lane, results, strict=True)
+
+
+def _run_lane(module: str, lane: Sequence[Fault]) -> list[Result]:
+    return [run_one(module, fault) for fault in lane]
+
+
+def _in_threads(module: str, lanes: Sequence[Sequence[Fault]]) -> Iterator[tuple[Fault, Result]]:
+    """Runs lanes side by side, in threads that end with this process. Each fault is told as soon as it is over."""
+    done: queue.Queue[tuple[Fault, Result] | BaseException] = queue.Queue()
+
+    def go(lane: Sequence[Fault]) -> None:
+        try:
+            for fault in lane:
+                began = time.monotonic()
+                result = run_one(module, fault)
+                took_s, seen = time.monotonic() - began, "VIOLATED" if result.violations else "held"
+                print(f"{fault.name:<40}{took_s:6.1f} s  {seen}", file=sys.stderr, flush=True)
+                done.put((fault, result))
+        except BaseException as error:
+            done.put(error)
+
+    for lane in lanes:
+        threading.Thread(target=go, args=(lane,), daemon=True).start()
+    for _ in range(sum(len(lane) for lane in lanes)):
+        result = done.get()
+        if isinstance(result, BaseException):
+            raise result
+        yield result

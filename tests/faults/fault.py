@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,7 +50,7 @@ class Layer(Protocol):
 
     Attributes:
         NAME: Its name in `faults.json`.
-        PROCESSES: How many of its faults may run at once.
+        PROCESSES: How many processes its faults may run in.
     """
 
     NAME: str
@@ -58,6 +58,9 @@ class Layer(Protocol):
 
     def singles(self) -> Iterable[Fault]:
         """Returns every single fault of the layer."""
+
+    def lanes(self, faults: Sequence[Fault]) -> Iterable[Sequence[Fault]]:
+        """Returns the faults in groups. Those of a group follow one another; groups may run side by side."""
 
     def pair(self, seed: int) -> Fault | None:
         """Returns the faults of one run that this seed draws; None where the layer draws none."""

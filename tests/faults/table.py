@@ -8,6 +8,8 @@ from typing import Any
 
 from tests.faults.fault import Result
 
+TOLD_LINES = 40
+
 
 def table(results: Sequence[Result]) -> str:
     """Returns a table by kind of fault: how many there were, which violated an invariant, the slowest healing."""
@@ -37,5 +39,9 @@ def summary(by_layer: Mapping[str, Sequence[Result]], seeds: Sequence[int]) -> d
 
 
 def violations(results: Sequence[Result]) -> list[str]:
-    """Returns each violation with the command that shows it again."""
-    return [f"{result.fault.command}\n    {what}" for result in results for what in result.violations]
+    """Returns each violation with the command that shows it again, and what was told before it."""
+    found = []
+    for result in results:
+        found += [f"{result.fault.command}\n    {what}" for what in result.violations]
+        found += [f"      | {line}" for line in result.told[-TOLD_LINES:]] if result.violations else []
+    return found

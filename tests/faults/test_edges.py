@@ -11,7 +11,8 @@ import pytest
 
 from tests.faults.edges import layer
 from tests.faults.edges.stub import worker
-from tests.faults.fault import Fault
+from tests.faults.fault import Fault, Result
+from tests.faults.table import violations
 
 LEAST_FAULTS = 40
 SCHEMA = json.loads((Path(__file__).parents[2] / "trainer" / "node" / "fact.schema.json").read_text())
@@ -27,6 +28,29 @@ def test_there_are_enough_faults_and_the_last_one_ends_its_run() -> None:
     assert len(names) >= LEAST_FAULTS
     assert len({*names}) == len(names)
     assert names[-1].startswith("end/")
+
+
+def test_every_fault_is_in_one_lane_and_each_lane_ends_its_runs() -> None:
+    faults = tuple(layer.singles())
+    lanes = [[fault.name for fault in lane] for lane in layer.lanes(faults)]
+    assert sorted(name for lane in lanes for name in lane) == sorted(fault.name for fault in faults)
+    for names in lanes:
+        moments = [name.partition("/")[0] for name in names]
+        begins = [place for place, moment in enumerate(moments) if moment == "start" != ["", *moments][place]]
+        assert begins[0] == 0
+        assert all(moments[place - 1] == "end" for place in (*begins[1:], len(moments)))
+
+
+def test_nothing_follows_a_lack_of_capacity_but_the_end_of_the_run() -> None:
+    (script,) = (script for script in layer.SCRIPTS if "grow/no-capacity" in script)
+    assert script[script.index("grow/no-capacity") + 1].startswith("end/")
+
+
+def test_a_violation_shows_what_repeats_it_and_what_was_told_before() -> None:
+    fault = Fault("train/throttle", "throttle")
+    assert violations([Result(fault, True, told=("a word",))]) == []
+    found = violations([Result(fault, True, ("it hung",), told=("a word", "another"))])
+    assert found == ["make faults FAULT='train/throttle'\n    it hung", "      | a word", "      | another"]
 
 
 def test_a_fault_that_does_not_exist_is_named() -> None:

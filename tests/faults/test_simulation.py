@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from tests.faults.campaign import CHUNK, run_one
+from tests.faults.campaign import run_one
 from tests.faults.fault import Fault, Result
 from tests.faults.simulation import layer
 from tests.faults.simulation.scenarios import SCENARIOS
@@ -38,8 +38,7 @@ def results() -> Iterator[dict[Group, list[Future[list[Result]]]]]:
         groups.setdefault(group_of(fault), []).append(fault)
     with ProcessPoolExecutor(layer.PROCESSES, get_context("fork")) as pool:
         yield {
-            group: [pool.submit(run_chunk, faults[i : i + CHUNK]) for i in range(0, len(faults), CHUNK)]
-            for group, faults in groups.items()
+            group: [pool.submit(run_chunk, [*lane]) for lane in layer.lanes(faults)] for group, faults in groups.items()
         }
         pool.shutdown(cancel_futures=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from pathlib import Path
 
 from localcloud.hosts.loopback.ssh_server import SshServer
@@ -23,6 +24,10 @@ class Partition:
 
     Packets to the sockets of the host's processes are dropped, and those to the other ends of their connections where
     processes of this cloud hold them. Connections within the host stay.
+
+    A connection that was cut is kept open until the end, so that it can be joined although its process has closed it.
+    Its peer learns of that close then. Otherwise it would learn of it only when TCP repeats it, up to a minute later.
+    A socket that listens is not kept: its port has to be free when its process has ended.
     """
 
     def __init__(self, fault: HostFault, spec: HostSpec, state_dir: Path, ssh: SshServer) -> None:
@@ -30,7 +35,8 @@ class Partition:
         self._spec = spec
         self._state_dir = state_dir
         self._ssh = ssh
-        self._cut: dict[int, tuple[int, int]] = {}
+        self._cut: dict[int, socket.socket] = {}
+        self._listening: dict[int, tuple[int, int]] = {}
 
     def enforce(self) -> None:
         """Cuts the connections that there are now. Those that were cut before stay cut."""
@@ -45,16 +51,29 @@ class Partition:
             if inode in connections
             and self._crosses(connections[inode], own_ends if inode in own else other_ends, own_ends, other_ends)
         }
-        for inode in set(crossing) - set(self._cut):
-            _with_socket(crossing[inode], cut=True)
-        self._cut |= crossing
+        for inode in set(crossing) - set(self._cut) - set(self._listening):
+            with contextlib.suppress(OSError):  # the process, or its socket, may be gone by now
+                self._cut_one(inode, crossing[inode], connections[inode])
         self._ssh.cut_from(None if self._fault.other is None else {ends.own for ends in other_ends})
 
     def end(self) -> None:
         """Joins all connections again."""
-        for holder in self._cut.values():
-            _with_socket(holder, cut=False)
+        for holder in self._listening.values():
+            with contextlib.suppress(OSError), socket_of_process(*holder) as one:
+                take_packets(one)
+        for one in self._cut.values():
+            with contextlib.suppress(OSError), one:
+                take_packets(one)
         self._ssh.join()
+
+    def _cut_one(self, inode: int, holder: tuple[int, int], ends: Ends) -> None:
+        one = socket_of_process(*holder)
+        drop_packets(one)
+        if ends.is_listening:
+            self._listening[inode] = holder
+            one.close()
+        else:
+            self._cut[inode] = one
 
     def _sockets_of_others(self, own: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Returns the sockets of the processes that the host is cut off from, as far as they belong to this cloud."""
@@ -70,9 +89,3 @@ class Partition:
             return ends.reversed not in own and ends.peer[0] != self._spec.address
         address_there = self._fault.other_address if same is own else self._spec.address
         return ends.reversed in (others if same is own else own) or ends.peer[0] == address_there
-
-
-def _with_socket(holder: tuple[int, int], cut: bool) -> None:
-    # The process, or its socket, may be gone by now.
-    with contextlib.suppress(OSError), socket_of_process(*holder) as one:
-        (drop_packets if cut else take_packets)(one)

@@ -1,22 +1,20 @@
-"""Layer B of the campaign: its faults by name. One cloud serves all of them, and a run goes on from fault to fault."""
+"""Layer B of the campaign: its faults by name. Each script has one cloud, and a run goes on from fault to fault."""
 
 from __future__ import annotations
 
 import atexit
-import os
-import signal
 import sys
 import tempfile
-import time
-from collections.abc import Iterable
+import threading
+import traceback
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import FrameType
 
 from tests.faults.edges.invariants import found_at_the_end, found_so_far
 from tests.faults.edges.moments import END, OF_A_MOVE, START, reach
 from tests.faults.edges.place import Place
 from tests.faults.edges.run import LateError, Run
-from tests.faults.edges.scripts import SCRIPT, STRIKES
+from tests.faults.edges.scripts import SCRIPTS, STRIKES
 from tests.faults.fault import Fault, Result
 
 NAME = "edges"
@@ -25,7 +23,13 @@ PROCESSES = 1
 
 def singles() -> Iterable[Fault]:
     """Returns every single fault of the layer, in an order in which few new runs and moves are needed."""
-    return tuple(Fault(name, name.partition("/")[2]) for name in SCRIPT)
+    return tuple(Fault(name, name.partition("/")[2]) for name in STRIKES)
+
+
+def lanes(faults: Sequence[Fault]) -> Iterable[Sequence[Fault]]:
+    """Returns the faults script by script: the scripts may run side by side."""
+    for script in SCRIPTS:
+        yield [fault for fault in faults if fault.name in script]
 
 
 def pair(seed: int) -> Fault | None:
@@ -46,13 +50,16 @@ def run(fault: Fault) -> Result:
     """
     if fault.name not in STRIKES:
         raise LookupError(f"the layer {NAME} has no fault {fault.name}")
-    return _stage.run(fault)
+    return next(stage for stage in _stages if fault.name in stage.script).run(fault)
 
 
 class Stage:
-    """The cloud and the run that the faults of this process share. Both are made when the first fault needs them."""
+    """The cloud and the run that the faults of a script share. Both are made when the first fault needs them."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: Sequence[str]) -> None:
+        self.script = script
+        self._making = threading.Lock()
+        self._is_over = False
         self._place: Place | None = None
         self._run: Run | None = None
         self._before = ""
@@ -61,7 +68,7 @@ class Stage:
     def run(self, fault: Fault) -> Result:
         """Runs with a fault. After a violation, cloud and run are given up, so that the next fault begins anew."""
         moment = fault.name.partition("/")[0]
-        began, has_happened = time.monotonic(), False
+        has_happened = False
         try:
             run = self._at(moment)
             is_next = self._is_next(fault.name)
@@ -76,15 +83,16 @@ class Stage:
         except LateError as error:
             found = [str(error) if ":" in str(error).split()[0] else f"every_fault_heals_or_the_run_ends: {error}"]
             found += found_so_far(self._run, 0) if self._run is not None else []
+        except Exception:  # of the campaign itself; the next faults begin anew
+            found = [f"the campaign failed: {traceback.format_exc()}"]
         told = self._told()
         if found or moment == END:
             self._end_run()
         if found:
-            found = [*found, f"(the fault before it in this run: {self._before or 'none'})", *told]
+            told = [f"the fault before it in this run: {self._before or 'none'}", *told]
+        if found or fault.name == self.script[-1]:
             self.close()
         self._before = "" if found or moment == END else fault.name
-        seconds = time.monotonic() - began
-        print(f"{fault.name:<40}{seconds:6.1f} s  {'VIOLATED' if found else 'held'}", file=sys.stderr, flush=True)
         return Result(fault, has_happened, tuple(found), 0, tuple(told))
 
     def close(self) -> None:
@@ -94,30 +102,43 @@ class Stage:
             self._place.close()
             self._place = None
 
+    def close_for_good(self) -> None:
+        """Ends everything, and lets nothing be started any more: the campaign ends, perhaps in the middle."""
+        with self._making:
+            self._is_over = True
+            self.close()
+
     def _at(self, moment: str) -> Run:
         """Returns the run that goes on, or a new one."""
-        if self._place is None:
-            signal.signal(signal.SIGTERM, _exit)
-            atexit.register(self.close)
-            self._place = Place(Path(tempfile.mkdtemp(prefix="centavo-edges-")))
-        if self._run is not None and moment == START and self._before.partition("/")[0] != START:
-            self._end_run()
-        if self._run is None:
-            self._run = Run(self._place)
-        return self._run
+        with self._making:
+            if self._is_over:
+                sys.exit(1)
+            if self._run is not None and self._needs_another(self._run, moment):
+                self.close()  # in this cloud, the next controller would carry on the same run
+            if self._place is None:
+                self._place = Place(Path(tempfile.mkdtemp(prefix="centavo-edges-")))
+            if self._run is None:
+                self._run = Run(self._place)
+            return self._run
+
+    def _needs_another(self, run: Run, moment: str) -> bool:
+        """Returns whether the moment does not come in this run any more."""
+        if moment == START:
+            return self._before.partition("/")[0] != START
+        return run.lacks_capacity and moment in OF_A_MOVE
 
     def _is_next(self, name: str) -> bool:
         """Returns whether the fault follows the one before in the script, so that both may be in one move."""
-        place = SCRIPT.index(name)
-        return place > 0 and SCRIPT[place - 1] == self._before
+        place = self.script.index(name)
+        return place > 0 and self.script[place - 1] == self._before
 
     def _heal(self, run: Run, name: str, moment: str) -> None:
         """Waits until the fault has healed. Where the next one is in the same move, a look and a new phase suffice."""
         if moment == END:
             return
-        place = SCRIPT.index(name)
-        following = SCRIPT[place + 1] if place + 1 < len(SCRIPT) else ""
-        is_chained = place == 0 or SCRIPT[place - 1] == self._before
+        place = self.script.index(name)
+        following = self.script[place + 1] if place + 1 < len(self.script) else ""
+        is_chained = place == 0 or self.script[place - 1] == self._before
         if is_chained and moment in OF_A_MOVE and following.partition("/")[0] in _LATER.get(moment, ()):
             looks = run.observations()
             run.wait_for(lambda: run.observations() > looks or not run.is_moving(), "the next look")
@@ -140,9 +161,6 @@ class Stage:
 _LATER = {moment: OF_A_MOVE[place + 1 :] for place, moment in enumerate(OF_A_MOVE)}
 
 
-def _exit(number: int, frame: FrameType | None) -> None:
-    os.write(2, b"told to end: ending what the faults have started\n")
-    sys.exit(128 + number)
-
-
-_stage = Stage()
+_stages = tuple(Stage(script) for script in SCRIPTS)
+for _stage in _stages:
+    atexit.register(_stage.close_for_good)

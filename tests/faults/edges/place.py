@@ -23,6 +23,8 @@ PARTS = ("ansible", "controller", "localcloud", "requirements", "terraform")
 HERE = {"t2.large": 2, "c5.large": 1}
 THERE = {"c5.xlarge": 2, "c5.large": 1}
 """The two fleets between which a run moves. One node of three stays."""
+MOST = {flavor: max(HERE.get(flavor, 0), THERE.get(flavor, 0)) for flavor in {*HERE, *THERE}}
+"""The most nodes of each flavor that a move between the two fleets needs, and that a run may have."""
 PRICES_HERE = {"t2.large": 0.05, "c5.large": 0.08, "c5.xlarge": 0.20}
 PRICES_THERE = {"t2.large": 0.20, "c5.large": 0.08, "c5.xlarge": 0.05}
 HEAD, HEAD_USD = "t3.micro", 0.01
@@ -149,6 +151,16 @@ class Place:
         """Returns the hosts file of the head."""
         return self.home(head_id) / "centavo" / "hosts"
 
+    def end_file(self, head_id: str) -> Path:
+        """Returns the file on the head whose presence ends a training."""
+        return self.home(head_id) / "centavo" / "end"
+
+    def let_train(self) -> None:
+        """Lets the next training begin, though the one before has ended. They share their head."""
+        for machine in self.instances():
+            if machine.role == "head":
+                self.end_file(machine.id).unlink(missing_ok=True)
+
     def set_prices(self, prices: dict[str, float]) -> None:
         """Sets the prices that decide where the run moves to."""
         lines = {HEAD: HEAD_USD, **prices}
@@ -205,7 +217,7 @@ def _settings(it: dict[str, Any], endpoint: str, ssh_port: int) -> None:
     it["ssh"]["port"] = ssh_port
     it["fleet"]["initial"] = dict(HERE)
     it["limits"] = {"min_nodes": 3, "max_nodes": 3, "exclude": []}
-    it["limits"]["max_nodes_per_flavor"] = dict.fromkeys(PRICES_HERE, 2)
+    it["limits"]["max_nodes_per_flavor"] = dict(MOST)
     it["controller"].update(
         policy="hourly-price",
         interval_s=1,

@@ -33,16 +33,20 @@ class Run:
 
     Attributes:
         wants_there: Whether the prices are such that the run has to be at the other fleet.
+        lacks_capacity: Whether EC2 had too few nodes of a flavor. The controller asks for fewer of them for two hours,
+            so the run may come to another fleet.
         crashes: What controllers ended with that should have gone on.
     """
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self.wants_there = False
+        self.lacks_capacity = False
         self.crashes: list[str] = []
         self.outputs: list[Path] = []
         self._is_expected_to_end = False
         place.set_prices(PRICES_HERE)
+        place.let_train()
         self._known = set(self._folders())
         self.watch = Watch(place, dict(PRICES_HERE))
         self.controller = self.start_controller()
@@ -70,7 +74,7 @@ class Run:
     def end_training(self) -> None:
         """Lets the training end by itself."""
         self._is_expected_to_end = True
-        (self.place.home(self.place.head().id) / "centavo" / "end").touch()
+        self.place.end_file(self.place.head().id).touch()
 
     def look_after_controller(self) -> None:
         """Notes a controller that has ended without being told to, and starts another one, as a person would."""
@@ -124,14 +128,14 @@ class Run:
 
     def disagreements(self) -> list[str]:
         """Returns what does not agree with the fleet that is wanted; nothing where all is at rest."""
-        wanted = THERE if self.wants_there else HERE
+        wanted = self._wanted()
         workers = self.place.workers()
         fleet: dict[str, int] = {}
         for worker in workers:
             fleet[worker.flavor] = fleet.get(worker.flavor, 0) + 1
         stepped_at, ranks = self.watch.world()
         addresses, hosts = {worker.address for worker in workers}, self.watch.hosts()
-        asked = {flavor: n for flavor, n in self.capacity().items() if n}
+        asked = self._asked()
         found = [f"the move is {self.move()[1]}"] if self.is_moving() else []
         found += [f"{fleet} run, and {wanted} are wanted"] if fleet != wanted else []
         found += [f"{sorted(ranks)} train, and {sorted(addresses)} run"] if ranks != addresses else []
@@ -148,6 +152,17 @@ class Run:
             return dict(json.loads(path.read_text())["capacity"])
         except (OSError, ValueError, KeyError):
             return {}
+
+    def _asked(self) -> dict[str, int]:
+        """Returns what the capacity file asks for, without zeros."""
+        return {flavor: n for flavor, n in self.capacity().items() if n}
+
+    def _wanted(self) -> dict[str, int]:
+        """Returns the fleet that the run has to come to: the cheapest one, or any whole one where capacity lacks."""
+        asked = self._asked()
+        if self.lacks_capacity and sum(asked.values()) == sum(HERE.values()):
+            return asked
+        return dict(THERE if self.wants_there else HERE)
 
     # waiting
 

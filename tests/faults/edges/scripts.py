@@ -1,7 +1,7 @@
 """The faults of the layer by name, `MOMENT/WHAT`, in the order in which they strike.
 
-Faults in later and later moments are put into one move. A run begins with those of `start`, and the first one of `end`
-ends it.
+Each of the three is one run. It begins with the faults of `start`, and the one of `end` ends it. Faults in later and
+later moments are put into one move.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ _FIRST: dict[str, s.Strike] = {
     "configure/kill-controller": s.kill_controller,
     "join/kill-controller": s.kill_controller,
     "shrink/kill-controller": s.kill_controller,
+    "grow/kill-controller-with-terraform": s.kill_with_terraform,
+    "configure/second-controller": s.second_controller,
+    "shrink/second-controller": s.second_controller,
     "end/kill-controller": s.kill_controller_in_the_ending,
 }
 _SECOND: dict[str, s.Strike] = {
@@ -50,26 +53,24 @@ _SECOND: dict[str, s.Strike] = {
     "train/slow-api": s.slow_api,
     "train/s3-down": s.s3_down,
     "train/capacity-file-by-hand": s.capacity_by_hand,
-    "grow/kill-controller-with-terraform": s.kill_with_terraform,
-    "configure/second-controller": s.second_controller,
-    "shrink/second-controller": s.second_controller,
     "grow/throttle": s.throttle,
     "configure/hang-ssh-new": s.ill("hang-ssh", s.coming),
-    "grow/no-capacity": s.no_capacity,
-    "configure/replace-new": s.at_once("replace", s.coming),
-    "end/s3-down": s.s3_down_at_the_end,
-}
-_THIRD: dict[str, s.Strike] = {
-    "start/kill-controller-with-terraform": s.kill_with_terraform,
+    "shrink/kill-controller-with-terraform": s.kill_with_terraform,
     "grow/lose-staying": s.at_once("terminate", s.staying),
     "configure/freeze-new": s.ill("freeze", s.coming),
     "join/lose-new": s.at_once("terminate", s.coming),
     "shrink/lose-staying": s.at_once("terminate", s.staying),
+    "end/s3-down": s.s3_down_at_the_end,
+}
+_THIRD: dict[str, s.Strike] = {
+    "start/kill-controller-with-terraform": s.kill_with_terraform,
+    "configure/replace-new": s.at_once("replace", s.coming),
     "shrink/hang-ssh-leaving": s.ill("hang-ssh", s.leaving),
-    "shrink/replace-new": s.at_once("replace", s.coming),
     "join/reboot-head": s.at_once("reboot", s.head),
-    "shrink/kill-controller-with-terraform": s.kill_with_terraform,
+    "shrink/replace-new": s.at_once("replace", s.coming),
+    "grow/no-capacity": s.no_capacity,
     "end/hang-ssh-head": s.hang_head_at_the_end,
 }
 STRIKES = {**_FIRST, **_SECOND, **_THIRD}
-SCRIPT = tuple(STRIKES)
+SCRIPTS = (tuple(_FIRST), (*_SECOND, *_THIRD))
+"""The faults that have to follow one another. The two scripts may run side by side, each in a cloud of its own."""

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,8 +17,8 @@ from tests.faults.edges.place import Machine
 from tests.faults.edges.run import LOCKED, LateError, Run
 
 Strike = Callable[[Run], None]
-A_WHILE_S = 9.0
-"""How long a fault lasts that ends by itself: more than one look of the controller."""
+A_WHILE_S = 7.0
+"""How long a fault lasts that ends by itself: longer than a look of the controller, and than a rank may be late."""
 
 
 def staying(run: Run) -> Machine:
@@ -138,6 +139,7 @@ s3_down = partial(_cloud, "s3-down")
 def no_capacity(run: Run) -> None:
     """Takes the wanted fleet's flavor away while its nodes are to be launched."""
     flavor = "c5.xlarge" if run.wants_there else "t2.large"
+    run.lacks_capacity = True
     run.place.control("fault", kind="no-capacity", target=flavor, for_s=2 * A_WHILE_S)
     time.sleep(2 * A_WHILE_S)
 
@@ -209,12 +211,19 @@ def another_host_key(run: Run) -> None:
     known = run.place.sandbox.root / ".centavo" / "local" / "known_hosts"
     had, worker, other = known.read_text(), staying(run).id, head(run).id
     run.watch.struck.add(worker)
-    keys = {line.split()[0]: line.split(maxsplit=1)[1] for line in had.splitlines() if line.strip()}
-    keys[worker] = keys[other]
-    known.write_text("".join(f"{name} {key}\n" for name, key in keys.items()))
+    key = _keygen("-F", other, known).splitlines()[-1].partition(" ")[2]
+    _keygen("-R", worker, known)
+    with known.open("a") as file:
+        file.write(f"{worker} {key}\n")
     run.place.end_connection(worker)
     time.sleep(A_WHILE_S)
     known.write_text(had)
+
+
+def _keygen(option: str, name: str, known: Path) -> str:
+    """Looks a name up in known_hosts (-F), or removes it (-R). Names may be hashed there. Returns what is printed."""
+    command = ["ssh-keygen", option, name, "-f", str(known)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 hosts_removed = partial(_hosts, None)

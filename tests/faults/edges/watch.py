@@ -9,11 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.faults.edges.place import HEAD_USD, HERE, THERE, Machine, Place
+from tests.faults.edges.place import HEAD_USD, MOST, Machine, Place
 
 LOOK_S = 0.4
-MOST = {flavor: max(HERE.get(flavor, 0), THERE.get(flavor, 0)) for flavor in {*HERE, *THERE}}
-"""The most nodes of each flavor that a move between the two fleets needs."""
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from tests.faults.fault import Fault, Result
@@ -16,6 +16,8 @@ from tests.faults.simulation.trial import Planned, Trial, describe
 
 NAME = "simulated"
 PROCESSES = 2
+LANE = 8
+"""So many faults at once are given to a process."""
 AND = " + "
 
 
@@ -29,6 +31,11 @@ def singles() -> tuple[Fault, ...]:
         phases = dict.fromkeys(phase for _, phase in calls if phase in scenario.phases)
         names += [f"{scenario.name}/{phase}/{what}" for phase in phases for what in (*EVENTS, SECOND_CONTROLLER)]
     return tuple(Fault(name, kind_of(name)) for name in names)
+
+
+def lanes(faults: Sequence[Fault]) -> Iterable[Sequence[Fault]]:
+    """Returns the faults in small groups, for the processes to take."""
+    return [faults[first : first + LANE] for first in range(0, len(faults), LANE)]
 
 
 def pair(seed: int) -> Fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.faults.fault import Fault, Result
@@ -17,6 +17,11 @@ def singles() -> Iterable[Fault]:
     from tests.faults.training.plots import PLOTS
 
     return tuple(Fault(name, f"training: {plot.kind}") for name, plot in PLOTS.items())
+
+
+def lanes(faults: Sequence[Fault]) -> Iterable[Sequence[Fault]]:
+    """Returns all faults in one lane: a training takes the whole machine."""
+    return (faults,)
 
 
 def pair(seed: int) -> Fault | None:

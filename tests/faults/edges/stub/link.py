@@ -16,9 +16,11 @@ class Link:
     """An SSH connection with one worker."""
 
     def __init__(self, options: argparse.Namespace, address: str) -> None:
+        limits = ("ConnectTimeout=4", "ServerAliveInterval=4", "ServerAliveCountMax=1")
         command = [
-            "ssh", "-T", "-F", str(options.ssh_config), "-o", "ServerAliveInterval=5", "-o", "IdentitiesOnly=yes",
-            "-i", str(options.ssh_identity_file), "-p", str(options.ssh_port), address, options.attach_command,
+            "ssh", "-T", "-F", str(options.ssh_config), *(word for limit in limits for word in ("-o", limit)),
+            "-o", "IdentitiesOnly=yes", "-i", str(options.ssh_identity_file), "-p", str(options.ssh_port), address,
+            options.attach_command,
         ]  # fmt: skip
         self._ssh = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._done: queue.Queue[bool] = queue.Queue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,17 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def note(settings: dict[str, Any], event: str, **details: Any) -> None:
-    """Adds a line to the log that all programs of the stub share. One write is one line."""
+    """Adds a line to the log that all programs of the stub share. One write is one line.
+
+    While the host's disk is full, lines are lost: a training goes on without its log.
+    """
     line = json.dumps({"at": time.time(), "event": event, **details}) + "\n"
-    descriptor = os.open(settings["stub"]["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(descriptor, line.encode())
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):
+        descriptor = os.open(settings["stub"]["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
 
 
 def replace(path: Path, content: str) -> None:

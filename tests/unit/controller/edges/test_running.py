@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.edges import git, github, running
+from controller.edges import git, github, limited, running
 from controller.edges.git import Git, GitError
 from controller.edges.github import Gh, GitHubError
 from tests.support.local_cloud import is_alive, wait_until
@@ -19,20 +19,20 @@ SLEEPS_WITH_A_CHILD = "sleep 600 & echo $! > {file}; wait"
 
 
 def test_a_program_gets_its_input_and_gives_its_output() -> None:
-    done = running.run_within(60, ["sh", "-c", "cat; echo $A >&2; exit 3"], stdin=b"in", environment={"A": "b"})
+    done = limited.run_within(60, ["sh", "-c", "cat; echo $A >&2; exit 3"], stdin=b"in", environment={"A": "b"})
     assert (done.returncode, done.stdout, done.stderr) == (3, b"in", b"b\n")
 
 
 def test_a_program_that_takes_too_long_is_ended_with_its_children_though_they_hold_its_output(tmp_path: Path) -> None:
     file, began = tmp_path / "child", time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired):
-        running.run_within(0.5, ["sh", "-c", SLEEPS_WITH_A_CHILD.format(file=file)])
+        limited.run_within(0.5, ["sh", "-c", SLEEPS_WITH_A_CHILD.format(file=file)])
     assert time.monotonic() - began < 60
     wait_until(lambda: not is_alive(int(file.read_text())), "the end of the child")
 
 
 def test_a_program_has_no_terminal_that_it_could_ask_a_person_at() -> None:
-    assert running.run_within(60, ["sh", "-c", "exec < /dev/tty"]).returncode != 0
+    assert limited.run_within(60, ["sh", "-c", "exec < /dev/tty"]).returncode != 0
 
 
 def test_marked_processes_are_ended_and_no_others(tmp_path: Path) -> None:

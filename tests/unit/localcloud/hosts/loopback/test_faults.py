@@ -6,6 +6,7 @@ import base64
 import contextlib
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from tests.support.local_cloud import LocalCloud, command, free_port, wait_until
 
 SILENT_S = 1.5
 """How long a test waits for an answer that must not come."""
+
+CLOSED_S = 14.0
+"""TCP repeats a close after 0.2 s, 0.6 s and so on up to 12.6 s. Then it waits for another 12.8 s."""
 
 TICK = "import time\nwhile True: open('ticks', 'a').write('x'); time.sleep(0.02)"
 
@@ -48,6 +52,26 @@ while True:
     connection.sendall(b"x")
     open("{name}", "ab").write(connection.recv(100))
     time.sleep(0.02)
+"""
+
+HEAR = """
+import socket
+server = socket.create_server(("{address}", {port}))
+open("listening", "w").write("x")
+connection, _ = server.accept()
+while connection.recv(100):
+    open("heard", "w").write("x")
+open("closed", "w").write("x")
+"""
+
+HANG_UP = """
+import pathlib, socket, time
+connection = socket.create_connection(("{address}", {port}))
+connection.sendall(b"x")
+while not pathlib.Path("hang-up").exists():
+    time.sleep(0.05)
+connection.close()
+open("hung-up", "w").write("x")
 """
 
 CALL = """
@@ -234,6 +258,21 @@ def test_a_host_that_is_cut_off_reaches_nobody_and_nobody_reaches_it(cloud: Loca
     fault(cloud, "clear")
     wait_until(lambda: node.goes_on("talk"), "the conversation, which goes on")
     assert cloud.ssh(node.address, "true").returncode == 0
+
+
+def test_a_connection_that_is_closed_during_a_partition_ends_with_it(cloud: LocalCloud, node: Node) -> None:
+    other, port = Node(cloud), free_port()
+    other.start(HEAR.format(address=other.address, port=port))
+    wait_until(lambda: other.written("listening"), "the server")
+    node.start(HANG_UP.format(address=other.address, port=port))
+    wait_until(lambda: other.written("heard"), "the conversation")
+    fault(cloud, "partition", node.id)
+    wait_until(node.is_unreachable, "the silence")
+    (node.home / "hang-up").touch()
+    wait_until(lambda: node.written("hung-up"), "the end that hangs up")
+    time.sleep(CLOSED_S)
+    fault(cloud, "clear")
+    wait_until(lambda: other.written("closed"), "the other end, which learns of it", limit_s=CLOSED_S / 2)
 
 
 def test_a_host_that_is_cut_off_from_one_reaches_the_others(cloud: LocalCloud, node: Node) -> None:
