@@ -93,8 +93,8 @@ data "aws_security_group" "existing" {
 
   lifecycle {
     postcondition {
-      condition     = self.vpc_id == local.network.vpc_id
-      error_message = "existing_security_groups.${each.key} is ${each.value}, which belongs to ${self.vpc_id}. Name a security group of ${local.network.vpc_id}."
+      condition     = self.vpc_id == var.existing_network.vpc_id
+      error_message = "existing_security_groups.${each.key} is ${each.value}, which belongs to ${self.vpc_id}. Name a security group of ${var.existing_network.vpc_id}."
     }
   }
 }

@@ -21,6 +21,7 @@ from localcloud.api.ec2.wanted_hosts import wanted_hosts
 from localcloud.api.faults.failing import FailingApi
 from localcloud.api.faults.injected import Injected
 from localcloud.api.faults.limits import Faults
+from localcloud.api.images import add_images
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -64,6 +65,7 @@ class Region:
         shutdown: Callable[[], None],
     ) -> None:
         ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][settings.region]
+        add_images(ec2)
         groups = autoscaling_backends[DEFAULT_ACCOUNT_ID][settings.region]
         faults = Faults.of(settings)
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
