@@ -188,16 +188,16 @@ class Plan:
 
     def head_type(self, after: bool) -> str | None:
         """Returns the head's instance type before or after; None where there is no head."""
-        kind = self._head(after).get("instance_type")
+        kind = self.head(after).get("instance_type")
         return kind if isinstance(kind, str) else None
 
     @property
     def has_private_head(self) -> bool:
         """Whether there will be a head without a public address."""
-        head = self._head(after=True)
+        head = self.head(after=True)
         return bool(head) and head.get("associate_public_ip_address") is not True
 
-    def _head(self, after: bool) -> Mapping[str, Any]:
+    def head(self, after: bool) -> Mapping[str, Any]:
         """Returns the head's attributes before or after; nothing where there is no head."""
         for change in self.changes:
             if change.type == "aws_instance" and change.tag(ROLE_TAG) == "head":

@@ -85,6 +85,7 @@ run "each_flavor_has_its_own_group" {
       max_nodes          = 8
       vcpus              = 4
       memory_bytes       = 8589934592
+      volume_gb          = 20
     }
     error_message = "The output flavors must hold group, launch template, market, max_nodes, vCPUs and memory of each flavor."
   }
@@ -99,8 +100,13 @@ run "the_other_outputs_that_the_controller_reads_exist" {
   }
 
   assert {
-    condition     = toset(keys(output.head)) == toset(["instance_id", "private_ip", "public_ip", "instance_type"]) && output.head.instance_type == "t3.micro"
+    condition     = toset(keys(output.head)) == toset(["instance_id", "private_ip", "public_ip", "instance_type", "volume_gb"]) && output.head.instance_type == "t3.micro"
     error_message = "The output head must hold the head's instance ID, addresses and instance type."
+  }
+
+  assert {
+    condition     = output.network == { nat_gateways = 1, public_addresses = 1 }
+    error_message = "The output network must count the NAT gateways and the public addresses."
   }
 
   assert {
