@@ -175,6 +175,9 @@ module "storage" {
   force_destroy   = var.destroy_results
   require_tls     = var.require_tls
   tags            = local.tags
+
+  # A destroy that fails at the bucket must not have scheduled the deletion of the key, which the objects are read with.
+  depends_on = [module.key]
 }
 
 module "access" {
