@@ -16,6 +16,7 @@ from controller.domain.errors import CentavoError
 from controller.domain.reasons.ending import EnvironmentDestroyed
 from controller.edges.account.bucket import Bucket
 from controller.edges.account.left_over import left_over
+from controller.edges.aws import CLUSTER_TAG
 from controller.edges.terraform import Terraform
 from controller.edges.terraform_plan import GROUP_TYPE, Plan, parse_plan
 from controller.loop import keep_speeds
@@ -43,7 +44,8 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
     terraform.init()
     export_terraform_rc(context.environment)
     file = context.environment.state_directory / "destroy.tfplan"
-    plan, cluster = _destroy_plan(terraform, file), terraform.cluster()
+    plan = _destroy_plan(terraform, file)
+    cluster = _cluster_of(plan)
     buckets = [Bucket(context.environment.settings.aws.region, name) for name in _kept_buckets(plan)]
     if not options.delete_data:
         _require_empty(buckets, "nothing was destroyed")
@@ -71,6 +73,11 @@ def _destroy_plan(terraform: Terraform, file: Path) -> Plan:
     """Returns the plan that removes everything."""
     plan = terraform.plan(file, destroy=True)
     return parse_plan(plan.document) if plan.has_changes else Plan(())
+
+
+def _cluster_of(plan: Plan) -> str | None:
+    """Returns the name of the cluster that a plan removes: the tag of what it removes."""
+    return next((name for change in plan.changed if (name := change.tag(CLUSTER_TAG)) is not None), None)
 
 
 def _kept_buckets(plan: Plan) -> list[str]:

@@ -155,14 +155,7 @@ class Terraform:
         )
 
     def plan(self, file: Path, *, destroy: bool = False, read: bool = True, only: Sequence[str] = ()) -> Plan:
-        """Plans into `file` and reads the plan back as JSON, unless nobody will look at that (`read`).
-
-        Args:
-            file: Where the plan is written.
-            destroy: Whether the plan removes everything.
-            read: Whether the plan is read back.
-            only: Addresses of resources. With any, the plan is about them, and about what depends on them.
-        """
+        """Plans into `file`, for the addresses in `only` if there are any; reads the plan as JSON, if it is to (`read`)."""
         file.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"destroy": IsFlagged} if destroy else {}
         options |= {"target": list(only)} if only else {}
@@ -194,12 +187,6 @@ class Terraform:
     def outputs(self) -> Outputs | None:
         """Returns what exists; None before the first apply and after a destroy. Starts no provider, so it is cheap."""
         return parse_outputs(self._read_json("output", next_step="Run `centavo apply` first.", json=IsFlagged))
-
-    def cluster(self) -> str | None:
-        """Returns the cluster's name, which an environment that is half made has, too; None where nothing is made."""
-        document = self._read_json("output", next_step="Run `centavo apply` first.", json=IsFlagged)
-        name = document.get("cluster", {}).get("value")
-        return str(name) if name else None
 
     def is_made(self) -> bool:
         """Returns whether an apply has made everything once. A first apply that was killed leaves a part of it."""
