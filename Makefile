@@ -54,8 +54,8 @@ picture: setup ## Draw the README's picture from the last run
 
 ##@ Ending
 .PHONY: destroy clean
-destroy: setup ## Remove everything that `make apply` made
-	@$(CENTAVO) destroy
+destroy: setup ## Remove everything that `make apply` made (DELETE_DATA=1: the objects in its bucket too)
+	@$(CENTAVO) destroy $(if $(DELETE_DATA),--delete-data)
 	@$(MAKE) --no-print-directory cloud-down
 clean: ## Stop the local cloud, and remove all generated files and the virtual environment
 	@if [ -x $(BIN)/python ]; then $(MAKE) --no-print-directory cloud-down; fi

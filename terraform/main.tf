@@ -1,22 +1,26 @@
 locals {
   tags = merge(var.tags, { "centavo:cluster" = var.cluster })
 
-  # The head needs a public address for SSH from outside. Systems Manager does not need one.
-  head_public = length(var.head.ssh_from) > 0
+  # SSH from outside needs a public address. A session of Systems Manager needs none, but its agent on the head.
+  head_public   = length(var.head.ssh_from) > 0
+  head_sessions = !local.head_public && var.head.session_manager
+
+  instance_types = distinct(concat(keys(var.flavors), [var.head.instance_type]))
 
   head_zone    = coalesce(var.training_zone, var.availability_zones[0])
   worker_zones = var.training_zone == null ? var.availability_zones : [var.training_zone]
 
-  user_data_base64 = base64encode(templatefile("${path.module}/templates/user_data.tftpl", {
+  user_data_base64 = { for role in ["head", "worker"] : role => base64encode(templatefile("${path.module}/templates/user_data.tftpl", {
     first_boot = templatefile("${path.module}/templates/boot.sh.tftpl", {
       login_user      = var.login_user
       fact_path       = var.fact_path
       system_packages = var.system_packages
+      agent_region    = role == "head" && local.head_sessions ? data.aws_region.this.name : ""
     })
     every_boot = templatefile("${path.module}/templates/every_boot.sh.tftpl", {
       login_user = var.login_user
     })
-  }))
+  })) }
 
   image = {
     id               = data.aws_ami.this.id
@@ -25,6 +29,29 @@ locals {
   }
 
   kms_key_arn = var.customer_key ? module.key[0].arn : null
+
+  network = var.existing_network == null ? {
+    vpc_id             = module.network[0].vpc_id
+    cidr               = var.vpc_cidr
+    private_subnet_ids = module.network[0].private_subnet_ids
+    public_subnet_ids  = module.network[0].public_subnet_ids
+    } : {
+    vpc_id             = var.existing_network.vpc_id
+    cidr               = data.aws_vpc.existing[0].cidr_block
+    private_subnet_ids = var.existing_network.private_subnet_ids
+    public_subnet_ids  = var.existing_network.public_subnet_ids
+  }
+
+  security_groups = var.existing_security_groups == null ? {
+    head   = module.firewall[0].head_security_group_id
+    worker = module.firewall[0].worker_security_group_id
+  } : var.existing_security_groups
+
+  # The subnets of an existing network where nodes start, by a name for messages.
+  existing_subnets = var.existing_network == null ? {} : merge(
+    { for zone, id in var.existing_network.private_subnet_ids : "private_subnet_ids[\"${zone}\"]" => { id = id, zone = zone } },
+    { for zone, id in var.existing_network.public_subnet_ids : "public_subnet_ids[\"${zone}\"]" => { id = id, zone = zone } },
+  )
 }
 
 data "aws_region" "this" {}
@@ -40,8 +67,65 @@ data "aws_ami" "this" {
   }
 }
 
+data "aws_vpc" "existing" {
+  count = var.existing_network == null ? 0 : 1
+
+  id = var.existing_network.vpc_id
+}
+
+data "aws_subnet" "existing" {
+  for_each = local.existing_subnets
+
+  id = each.value.id
+
+  lifecycle {
+    postcondition {
+      condition     = self.vpc_id == var.existing_network.vpc_id && self.availability_zone == each.value.zone
+      error_message = "existing_network.${each.key} is ${each.value.id}, which lies in ${self.availability_zone} and in ${self.vpc_id}. Name a subnet that lies in ${each.value.zone} and in ${var.existing_network.vpc_id}."
+    }
+  }
+}
+
+data "aws_security_group" "existing" {
+  for_each = var.existing_security_groups == null ? {} : var.existing_security_groups
+
+  id = each.value
+
+  lifecycle {
+    postcondition {
+      condition     = self.vpc_id == var.existing_network.vpc_id
+      error_message = "existing_security_groups.${each.key} is ${each.value}, which belongs to ${self.vpc_id}. Name a security group of ${var.existing_network.vpc_id}."
+    }
+  }
+}
+
+# Not every zone has every instance type. An Auto Scaling group would tell so only after the head has been bought.
+data "aws_ec2_instance_type_offerings" "zone" {
+  count = var.training_zone == null ? 0 : 1
+
+  location_type = "availability-zone"
+
+  filter {
+    name   = "location"
+    values = [var.training_zone]
+  }
+
+  filter {
+    name   = "instance-type"
+    values = local.instance_types
+  }
+
+  lifecycle {
+    postcondition {
+      condition     = length(setsubtract(local.instance_types, self.instance_types)) == 0
+      error_message = "The zone ${var.training_zone} does not offer ${join(", ", setsubtract(local.instance_types, self.instance_types))}. Remove these from flavors (head: change its instance_type), or name another zone in training_zone. `aws ec2 describe-instance-type-offerings --location-type availability-zone --filters Name=instance-type,Values=TYPE` tells which zones offer a type."
+    }
+  }
+}
+
 module "network" {
   source = "./modules/network"
+  count  = var.existing_network == null ? 1 : 0
 
   name               = var.cluster
   region             = data.aws_region.this.name
@@ -51,15 +135,26 @@ module "network" {
   tags               = local.tags
 }
 
+moved {
+  from = module.network
+  to   = module.network[0]
+}
+
 module "firewall" {
   source = "./modules/firewall"
+  count  = var.existing_security_groups == null ? 1 : 0
 
   name     = var.cluster
-  vpc_id   = module.network.vpc_id
-  vpc_cidr = var.vpc_cidr
+  vpc_id   = local.network.vpc_id
+  vpc_cidr = local.network.cidr
   ssh_from = var.head.ssh_from
   ssh_port = var.ssh_port
   tags     = local.tags
+}
+
+moved {
+  from = module.firewall
+  to   = module.firewall[0]
 }
 
 module "key" {
@@ -80,6 +175,9 @@ module "storage" {
   force_destroy   = var.destroy_results
   require_tls     = var.require_tls
   tags            = local.tags
+
+  # A destroy that fails at the bucket must not have scheduled the deletion of the key, which the objects are read with.
+  depends_on = [module.key]
 }
 
 module "access" {
@@ -89,15 +187,17 @@ module "access" {
   ssh_public_key = var.ssh_public_key
   bucket_arn     = module.storage.bucket_arn
   kms_key_arn    = local.kms_key_arn
+  profiles       = var.existing_instance_profiles
   tags           = local.tags
 }
 
+# An existing VPC may serve others too, so its log is not this cluster's to make.
 module "logs" {
   source = "./modules/logs"
-  count  = var.flow_logs ? 1 : 0
+  count  = var.flow_logs && var.existing_network == null ? 1 : 0
 
   name        = var.cluster
-  vpc_id      = module.network.vpc_id
+  vpc_id      = local.network.vpc_id
   kms_key_arn = local.kms_key_arn
   tags        = local.tags
 }
@@ -128,10 +228,10 @@ module "head" {
   instance_type     = var.head.instance_type
   volume_gb         = var.head.volume_gb
   image             = local.image
-  user_data_base64  = local.user_data_base64
-  subnet_id         = local.head_public ? module.network.public_subnet_ids[local.head_zone] : module.network.private_subnet_ids[local.head_zone]
+  user_data_base64  = local.user_data_base64["head"]
+  subnet_id         = local.head_public ? local.network.public_subnet_ids[local.head_zone] : local.network.private_subnet_ids[local.head_zone]
   public            = local.head_public
-  security_group_id = module.firewall.head_security_group_id
+  security_group_id = local.security_groups.head
   key_name          = module.access.key_name
   instance_profile  = module.access.head_instance_profile
 
@@ -151,9 +251,9 @@ module "flavor" {
   cpu_credits       = each.value.cpu_credits
   volume_gb         = each.value.volume_gb
   image             = local.image
-  user_data_base64  = local.user_data_base64
-  subnet_ids        = [for zone in local.worker_zones : module.network.private_subnet_ids[zone]]
-  security_group_id = module.firewall.worker_security_group_id
+  user_data_base64  = local.user_data_base64["worker"]
+  subnet_ids        = [for zone in local.worker_zones : local.network.private_subnet_ids[zone]]
+  security_group_id = local.security_groups.worker
   key_name          = module.access.key_name
   instance_profile  = module.access.worker_instance_profile
   placement_group   = one(aws_placement_group.this[*].name)

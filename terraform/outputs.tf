@@ -9,7 +9,7 @@ output "region" {
 }
 
 output "flavors" {
-  description = "Facts about each flavor for the controller: Auto Scaling group, launch template, market, largest number of nodes, vCPUs and memory."
+  description = "Facts about each flavor for the controller: Auto Scaling group, launch template, market, largest number of nodes, vCPUs, memory, and size of a node's volume."
   value = {
     for flavor, group in module.flavor : flavor => {
       autoscaling_group  = group.autoscaling_group
@@ -18,17 +18,27 @@ output "flavors" {
       max_nodes          = group.max_nodes
       vcpus              = group.vcpus
       memory_bytes       = group.memory_bytes
+      volume_gb          = var.flavors[flavor].volume_gb
     }
   }
 }
 
 output "head" {
-  description = "Instance ID, addresses and instance type of the head. public_ip is null when the head has no public address."
+  description = "Instance ID, addresses, instance type and size of the volume of the head. public_ip is null when the head has no public address."
   value = {
     instance_id   = module.head.instance_id
     private_ip    = module.head.private_ip
     public_ip     = module.head.public_ip
     instance_type = module.head.instance_type
+    volume_gb     = var.head.volume_gb
+  }
+}
+
+output "network" {
+  description = "What the network costs money for: the number of NAT gateways, and of public IPv4 addresses with the head's."
+  value = {
+    nat_gateways     = var.existing_network == null ? var.nat_gateways : 0
+    public_addresses = (var.existing_network == null ? var.nat_gateways : 0) + (local.head_public ? 1 : 0)
   }
 }
 

@@ -56,15 +56,27 @@ variable "head" {
   description = <<-EOT
     The head starts and watches the training, and does not train itself. instance_type: its EC2 instance type. The head compiles
     Horovod unless its image or a wheelhouse has it ready, and the compilation needs more than 4 GiB of memory. volume_gb: size
-    of its root volume in GB. ssh_from: IPv4 ranges that may open SSH to the head. With a range the head gets a public address,
-    which the controller needs on AWS. Without one the head has a private address only, and Systems Manager alone reaches it.
+    of its root volume in GB. ssh_from: IPv4 ranges that may open SSH to the head. With a range the head gets a public address.
+    Without one it has a private address only. session_manager: whether a head without a public address is reached through
+    Systems Manager, whose agent it then installs. False: you have a way of your own to private addresses, such as a VPN.
   EOT
   type = object({
-    instance_type = optional(string, "t3.micro")
-    volume_gb     = optional(number, 20)
-    ssh_from      = optional(list(string), [])
+    instance_type   = optional(string, "t3.micro")
+    volume_gb       = optional(number, 20)
+    ssh_from        = optional(list(string), [])
+    session_manager = optional(bool, true)
   })
   default = {}
+
+  validation {
+    condition     = length(var.head.ssh_from) > 0 || !var.head.session_manager || var.nat_gateways > 0 || var.existing_network != null
+    error_message = "Nothing would reach the head: head.ssh_from is empty, so it gets no public address, and with nat_gateways = 0 it does not reach Systems Manager. Name the range of your own addresses in head.ssh_from, or set nat_gateways to 1. If you reach private addresses in another way, such as a VPN, set head.session_manager to false."
+  }
+
+  validation {
+    condition     = length(var.head.ssh_from) == 0 || try(contains(keys(var.existing_network.public_subnet_ids), coalesce(var.training_zone, var.availability_zones[0])), true)
+    error_message = "existing_network.public_subnet_ids names no subnet for ${coalesce(var.training_zone, var.availability_zones[0])}. The head needs a public subnet there, because head.ssh_from gives it a public address. Name one, or leave head.ssh_from empty."
+  }
 }
 
 variable "ssh_public_key" {
@@ -76,6 +88,73 @@ variable "ssh_port" {
   description = "TCP port on which the nodes listen for SSH."
   type        = number
   default     = 22
+}
+
+variable "existing_network" {
+  description = <<-EOT
+    A VPC of your own, in which the nodes start. Null: Terraform makes one. private_subnet_ids: by availability zone the subnet of
+    the workers, and of a head without a public address. They need a way to the internet or VPC endpoints, and an S3 endpoint
+    saves the costs of checkpoints' traffic. public_subnet_ids: by availability zone the subnet of a head with a public address.
+    vpc_cidr, nat_gateways and flow_logs have no effect then.
+  EOT
+  type = object({
+    vpc_id             = string
+    private_subnet_ids = map(string)
+    public_subnet_ids  = optional(map(string), {})
+  })
+  default = null
+
+  validation {
+    condition     = var.existing_network == null || can(regex("^vpc-[0-9a-f]+$", var.existing_network.vpc_id))
+    error_message = "existing_network.vpc_id is ${try(jsonencode(var.existing_network.vpc_id), "")}, which is no ID of a VPC. Give one such as \"vpc-0123456789abcdef0\"."
+  }
+
+  validation {
+    condition     = try(length(setsubtract(var.availability_zones, keys(var.existing_network.private_subnet_ids))) == 0, true)
+    error_message = "existing_network.private_subnet_ids names no subnet for: ${try(join(", ", setsubtract(var.availability_zones, keys(var.existing_network.private_subnet_ids))), "")}. Name one for each of availability_zones, or remove the zone there."
+  }
+}
+
+variable "existing_security_groups" {
+  description = <<-EOT
+    IDs of security groups of your own, for the head and for the workers. Null: Terraform makes them. The workers must accept
+    SSH from the head, and head and workers must accept all unprivileged ports from each other and among themselves. Both need
+    HTTPS and HTTP to the outside. head.ssh_from then says only that the head gets a public address: your group decides who may
+    open SSH to it.
+  EOT
+  type = object({
+    head   = string
+    worker = string
+  })
+  default = null
+
+  validation {
+    condition     = var.existing_security_groups == null || try(alltrue([for id in values(var.existing_security_groups) : can(regex("^sg-[0-9a-f]+$", id))]), false)
+    error_message = "existing_security_groups holds texts that are no IDs of security groups: ${try(join(", ", [for id in values(var.existing_security_groups) : jsonencode(id) if !can(regex("^sg-[0-9a-f]+$", id))]), "")}. Give IDs such as \"sg-0123456789abcdef0\"."
+  }
+
+  validation {
+    condition     = var.existing_security_groups == null || var.existing_network != null
+    error_message = "existing_security_groups is given and existing_network is not. A security group belongs to a VPC: name that VPC in existing_network."
+  }
+}
+
+variable "existing_instance_profiles" {
+  description = <<-EOT
+    Names of instance profiles of your own, for the head and for the workers, for accounts in which you may not make IAM roles.
+    Null: Terraform makes them. Both roles need what modules/access gives them: the objects of the bucket and, with
+    customer_key, its key; the head's role also what Systems Manager needs for sessions.
+  EOT
+  type = object({
+    head   = string
+    worker = string
+  })
+  default = null
+
+  validation {
+    condition     = var.existing_instance_profiles == null || try(alltrue([for name in values(var.existing_instance_profiles) : can(regex("^[A-Za-z0-9+=,.@_-]{1,128}$", name))]), false)
+    error_message = "existing_instance_profiles holds texts that are no names of instance profiles: ${try(join(", ", [for name in values(var.existing_instance_profiles) : jsonencode(name) if !can(regex("^[A-Za-z0-9+=,.@_-]{1,128}$", name))]), "")}. Give the names, not the ARNs."
+  }
 }
 
 variable "vpc_cidr" {

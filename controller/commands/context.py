@@ -10,6 +10,7 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
+from controller.commands.shared.before_apply import check_before_apply
 from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
@@ -20,6 +21,7 @@ from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
 from controller.edges.terraform import Terraform, TerraformLimits
+from controller.edges.terraform_plan import parse_plan
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
 from controller.observe.prices.asked import Wanted
@@ -179,8 +181,9 @@ class Context:
         terraform.init()
         export_terraform_rc(self.environment)
         exists = terraform.is_made()
-        plan = terraform.plan(self.environment.state_directory / "apply.tfplan", read=exists)
+        plan = terraform.plan(self.environment.state_directory / "apply.tfplan")
         if plan.has_changes:
+            check_before_apply(self.environment, parse_plan(plan.document))
             if exists:
                 self.admit(plan.document)
             journal.check_writer()

@@ -29,6 +29,8 @@ FACTS_TASK = "Read the local facts"
 """The task of facts.yml whose output is the facts."""
 LOOK_LIMIT_S = 15
 """How long a look waits for one node."""
+LOGIN_LIMIT_S = 10
+"""How long SSH may take to log in, as in ansible.cfg."""
 LOOK_NODE_S = 1.0
 """The time that Ansible may take for each node of a look, beside the waiting."""
 LIMITS_S: Mapping[str, float] = {"hosts.yml": 90, "start.yml": 180, "stop.yml": 300, "fetch.yml": 1800}
@@ -276,6 +278,8 @@ def _host(access: SshAccess, instance: Instance) -> dict[str, Any]:
         "ansible_port": access.port,
         "ansible_user": access.user,
         "ansible_ssh_private_key_file": str(access.identity_file),
+        # Ansible gives ssh this time limit before the options below, and ssh takes the first one.
+        "ansible_ssh_timeout": max(access.connect_timeout_s, LOGIN_LIMIT_S),
         "ansible_ssh_common_args": shlex.join(access.options(instance)),
         "instance_id": instance.instance_id,
         "flavor": instance.flavor,

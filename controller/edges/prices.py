@@ -9,6 +9,7 @@ from typing import Any
 
 import boto3
 
+from controller.domain.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
 from controller.edges.aws import client_config, speak
 
 PRICE_LIST_REGION = "us-east-1"
@@ -35,15 +36,15 @@ class AwsPrices:
     def _groups(self) -> Any:
         return boto3.client("autoscaling", region_name=self._region, config=client_config())
 
-    def on_demand(self, flavors: Iterable[str]) -> list[str]:
-        """Returns the price list's entries of these instance types, each a JSON text."""
+    def on_demand(self, names: Iterable[str]) -> list[str]:
+        """Returns the price list's entries of these instance types and `EXTRAS`, each a JSON text."""
 
         def call() -> list[str]:
             pages = self._pricing.get_paginator("get_products")
             return [
                 entry
-                for flavor in flavors
-                for page in pages.paginate(ServiceCode="AmazonEC2", Filters=product_filters(flavor, self._region))
+                for service, filters in dict.fromkeys(_question(name, self._region) for name in names)
+                for page in pages.paginate(ServiceCode=service, Filters=_as_filters(filters))
                 for entry in page["PriceList"]
             ]
 
@@ -84,14 +85,38 @@ class AwsPrices:
 _GROUPS = "AutoScalingGroups"
 
 
-def product_filters(instance_type: str, region: str) -> list[dict[str, str]]:
-    """Returns the filters with which `pricing.get_products` tells the on-demand Linux price of one instance type."""
-    wanted = {
-        "instanceType": instance_type,
+_EXTRA_QUESTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    NAT_GATEWAY: ("AmazonEC2", {"productFamily": "NAT Gateway"}),
+    NAT_GB: ("AmazonEC2", {"productFamily": "NAT Gateway"}),
+    VOLUME: ("AmazonEC2", {"productFamily": "Storage", "volumeApiName": "gp3"}),
+    ADDRESS: ("AmazonVPC", {}),
+}
+"""By name of an extra the service and the filters of its products. Those of AmazonVPC have no family in common."""
+
+
+def product_filters(name: str, region: str) -> list[dict[str, str]]:
+    """Returns the filters with which `pricing.get_products` tells the price of an instance type or of one of `EXTRAS`.
+
+    An instance type's price is that of Linux on demand.
+    """
+    return _as_filters(_question(name, region)[1])
+
+
+def _question(name: str, region: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Returns the service and the filters of a price, so that equal questions are asked once."""
+    if name in _EXTRA_QUESTIONS:
+        service, wanted = _EXTRA_QUESTIONS[name]
+        return service, tuple({**wanted, "regionCode": region}.items())
+    filters = {
+        "instanceType": name,
         "regionCode": region,
         "operatingSystem": "Linux",
         "tenancy": "Shared",
         "preInstalledSw": "NA",
         "capacitystatus": "Used",
     }
-    return [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
+    return "AmazonEC2", tuple(filters.items())
+
+
+def _as_filters(wanted: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted]

@@ -15,16 +15,27 @@ from controller.domain import Instance
 from controller.domain.errors import CentavoError
 from controller.edges.limited import run_within
 from controller.edges.running import end, found
+from controller.edges.session_manager import session_command
 
 CONNECT_TIMEOUT_S = 5
+SESSION_TIMEOUT_S = 30
+"""A session of Systems Manager takes some seconds to open: the AWS CLI starts, and asks AWS for it."""
 ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
 """A connection is given up where the other side has not answered this many questions, one each interval."""
+PERSIST_S = 600
+"""How long a shared connection stays open unused, in seconds: longer than the time between two looks."""
 KEYGEN_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True)
 class SshAccess:
-    """User, port and key for every node, and the head as a way in where workers have private addresses only."""
+    """User, port and key for every node, and the head as a way in where workers have private addresses only.
+
+    Attributes:
+        jump_through_head: Whether workers are reached through the head. The head is then reached at its public address;
+            without one, through Systems Manager.
+        region: The AWS region of the nodes.
+    """
 
     user: str
     port: int
@@ -32,11 +43,26 @@ class SshAccess:
     known_hosts_file: Path
     head: Instance
     jump_through_head: bool
+    region: str = ""
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether the head is reached through Systems Manager."""
+        return self.jump_through_head and self.head.public_ip is None
+
+    @property
+    def connect_timeout_s(self) -> int:
+        """How long a connection may take to open, in seconds."""
+        return SESSION_TIMEOUT_S if self.has_sessions else CONNECT_TIMEOUT_S
 
     def address(self, instance: Instance) -> str:
-        """Returns the address at which a node is reached from here. Raises CentavoError where it has none."""
-        if instance.role == "head" and self.jump_through_head and instance.public_ip:
-            return instance.public_ip
+        """Returns what ssh dials: a node's address, or the instance id of a head behind Systems Manager.
+
+        Raises:
+            CentavoError: The node has no address.
+        """
+        if instance.role == "head" and self.jump_through_head:
+            return instance.public_ip or instance.instance_id
         if instance.private_ip is None:
             raise CentavoError(f"{instance.instance_id} has no address.", "Wait until it runs: `centavo status`.")
         return instance.private_ip
@@ -45,22 +71,21 @@ class SshAccess:
         """Options of ssh(1) for one node. Host keys are kept under instance ids, for addresses come again."""
         options = self._own_options(instance)
         if self.jump_through_head and instance.role != "head":
-            jump = [
-                "ssh",
-                *self._own_options(self.head),
-                "-i",
-                str(self.identity_file),
-                "-p",
-                str(self.port),
-                "-W",
-                "%h:%p",
-                f"{self.user}@{self.address(self.head)}",
-            ]
-            options += ["-o", f"ProxyCommand={shlex.join(jump)}"]
+            options += ["-o", f"ProxyCommand={shlex.join(self._jump())}"]
         return options
 
+    def _jump(self) -> list[str]:
+        """Returns the command that connects to a worker through the head; ssh fills in the worker's `%h` and `%p`."""
+        identity, port, head = str(self.identity_file), str(self.port), f"{self.user}@{self.address(self.head)}"
+        return ["ssh", *self._own_options(self.head), "-i", identity, "-p", port, "-W", "%h:%p", head]
+
     def _own_options(self, instance: Instance) -> list[str]:
+        session = []
+        if instance.role == "head" and self.has_sessions:
+            command = shlex.join(session_command(instance.instance_id, self.port, self.region))
+            session = ["-o", f"ProxyCommand={command}"]
         return [
+            *session,
             "-o",
             f"HostKeyAlias={instance.instance_id}",
             "-o",
@@ -72,7 +97,7 @@ class SshAccess:
             "-o",
             "BatchMode=yes",
             "-o",
-            f"ConnectTimeout={CONNECT_TIMEOUT_S}",
+            f"ConnectTimeout={self.connect_timeout_s}",
             "-o",
             f"ServerAliveInterval={ALIVE_INTERVAL_S}",
             "-o",
@@ -82,7 +107,7 @@ class SshAccess:
             "-o",
             "ControlMaster=auto",
             "-o",
-            "ControlPersist=60s",
+            f"ControlPersist={PERSIST_S}s",
             "-o",
             f"ControlPath={self.control_path(instance.instance_id)}",
         ]

@@ -20,6 +20,7 @@ from python_terraform import Terraform as TerraformCommand
 
 from controller.domain.errors import StoppedError, TerraformError
 from controller.domain.reasons.moving import StateLocked, TerraformFailed, TerraformTookTooLong
+from controller.domain.standing import Standing
 from controller.domain.times import iso
 from controller.edges.limited import Ended, run_limited
 from controller.edges.process_identity import process, this_process
@@ -60,6 +61,7 @@ class FlavorOutput:
     max_nodes: int
     vcpus: int | None
     memory_bytes: int | None
+    volume_gb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class HeadOutput:
     private_ip: str
     public_ip: str | None
     instance_type: str
+    volume_gb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,19 @@ class Outputs:
     bucket: str
     head: HeadOutput
     flavors: Mapping[str, FlavorOutput]
+    nat_gateways: int = 0
+    public_addresses: int = 0
+
+    @property
+    def standing(self) -> Standing:
+        """What costs money beside the workers."""
+        return Standing(
+            head=self.head.instance_type,
+            head_volume_gb=self.head.volume_gb,
+            nat_gateways=self.nat_gateways,
+            addresses=self.public_addresses,
+            volume_gb={flavor: made.volume_gb for flavor, made in self.flavors.items()},
+        )
 
 
 @dataclass(frozen=True)
@@ -138,10 +154,11 @@ class Terraform:
             "Is Terraform installed, and its registry or a mirror of the aws provider within reach? `make setup` says.",
         )
 
-    def plan(self, file: Path, *, destroy: bool = False, read: bool = True) -> Plan:
-        """Plans into `file` and reads the plan back as JSON, unless nobody will look at that (`read`)."""
+    def plan(self, file: Path, *, destroy: bool = False, read: bool = True, only: Sequence[str] = ()) -> Plan:
+        """Plans into `file`, for the addresses in `only` if there are any; reads the plan as JSON, if it is to (`read`)."""
         file.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"destroy": IsFlagged} if destroy else {}
+        options |= {"target": list(only)} if only else {}
         limit_s, next_step = self._limits.plan_s, "Nothing was changed. Correct what Terraform names, and try again."
         done = self._run_locking("plan", limit_s, out=str(file), detailed_exitcode=IsFlagged, **options)
         self._check("plan", done, limit_s, next_step, fine=(NO_CHANGE, CHANGES))
@@ -305,12 +322,17 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
     try:
         values = {name: output["value"] for name, output in document.items()}
         head = values["head"]
+        network = values.get("network") or {}
         return Outputs(
             cluster=values["cluster"],
             region=values["region"],
             bucket=values["bucket"],
             head=HeadOutput(
-                head["instance_id"], head["private_ip"], head.get("public_ip") or None, head["instance_type"]
+                head["instance_id"],
+                head["private_ip"],
+                head.get("public_ip") or None,
+                head["instance_type"],
+                float(head.get("volume_gb") or 0.0),
             ),
             flavors={
                 name: FlavorOutput(
@@ -319,9 +341,12 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
                     max_nodes=int(flavor["max_nodes"]),
                     vcpus=flavor.get("vcpus"),
                     memory_bytes=flavor.get("memory_bytes"),
+                    volume_gb=float(flavor.get("volume_gb") or 0.0),
                 )
                 for name, flavor in values["flavors"].items()
             },
+            nat_gateways=int(network.get("nat_gateways") or 0),
+            public_addresses=int(network.get("public_addresses") or 0),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TerraformError(

@@ -188,12 +188,21 @@ class Plan:
 
     def head_type(self, after: bool) -> str | None:
         """Returns the head's instance type before or after; None where there is no head."""
+        kind = self.head(after).get("instance_type")
+        return kind if isinstance(kind, str) else None
+
+    @property
+    def has_private_head(self) -> bool:
+        """Whether there will be a head without a public address."""
+        head = self.head(after=True)
+        return bool(head) and head.get("associate_public_ip_address") is not True
+
+    def head(self, after: bool) -> Mapping[str, Any]:
+        """Returns the head's attributes before or after; nothing where there is no head."""
         for change in self.changes:
             if change.type == "aws_instance" and change.tag(ROLE_TAG) == "head":
-                side = change.after if after else change.before
-                kind = (side or {}).get("instance_type")
-                return kind if isinstance(kind, str) else None
-        return None
+                return (change.after if after else change.before) or {}
+        return {}
 
 
 def parse_plan(document: Any) -> Plan:

@@ -52,6 +52,7 @@ class Reaching:
             self.environment.state_directory / "known_hosts",
             self.instances.head(),
             ssh.jump_through_head,
+            self.environment.settings.aws.region,
         )
 
     def variables(self) -> dict[str, Any]:

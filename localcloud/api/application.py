@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from localcloud.api.calls import Calls
 from localcloud.api.control.control import PREFIX, Control
 from localcloud.api.control.requests import ControlError
 from localcloud.api.errors import FORBIDDEN, Asked, ServiceError, answer_error
@@ -44,6 +45,7 @@ class Application:
         moto: moto's application, which answers everything else.
         control: answers the control API.
         own_services: the services that moto lacks, by the name that requests are signed for.
+        calls: notes which actions were called.
         lock: guards the models of EC2 and Auto Scaling.
         tick: is called after each change of these models.
     """
@@ -55,6 +57,7 @@ class Application:
         moto: WsgiApplication,
         control: Control,
         own_services: Mapping[str, Service],
+        calls: Calls,
         lock: threading.RLock,
         tick: Callable[[], None],
     ) -> None:
@@ -63,6 +66,7 @@ class Application:
         self.moto = moto
         self.control = control
         self.own_services = own_services
+        self.calls = calls
         self.lock = lock
         self.tick = tick
         self.replays = Replays()
@@ -80,6 +84,7 @@ class Application:
             return answer_error(
                 Asked(environ, body, error.service), start_response, FORBIDDEN, error.why.value, str(error)
             )
+        self.calls.add(environ, body, service)
         failure = self.failing.answer(Asked(environ, body, service), start_response)
         if failure is not None:
             log.warning("%s %s (%s) fails, as a fault in force asks", environ["REQUEST_METHOD"], path, service)

@@ -14,6 +14,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from localcloud.api.application import Application
 from localcloud.api.autoscaling.requests import GroupRequests
 from localcloud.api.autoscaling.scaling import Scaling
+from localcloud.api.calls import Calls
 from localcloud.api.control.control import Control
 from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.placement_groups import PlacementGroups
@@ -21,6 +22,7 @@ from localcloud.api.ec2.wanted_hosts import wanted_hosts
 from localcloud.api.faults.failing import FailingApi
 from localcloud.api.faults.injected import Injected
 from localcloud.api.faults.limits import Faults
+from localcloud.api.images import add_images
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -64,10 +66,12 @@ class Region:
         shutdown: Callable[[], None],
     ) -> None:
         ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][settings.region]
+        add_images(ec2)
         groups = autoscaling_backends[DEFAULT_ACCOUNT_ID][settings.region]
         faults = Faults.of(settings)
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
         injected = Injected()
+        calls = Calls(credentials.user.access_key_id)
         self._instances = Instances(settings, ec2, faults, injected)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
@@ -76,11 +80,12 @@ class Region:
             Signatures(Keys(credentials).find),
             FailingApi(injected),
             DomainDispatcherApplication(create_backend_app),
-            Control(settings, credentials.control_token, self._instances, self._scaling, spot, shutdown),
+            Control(settings, credentials.control_token, self._instances, self._scaling, spot, calls, shutdown),
             {
                 "pricing": PriceList(read_prices(settings.prices), settings.region).answer,
                 "servicequotas": ServiceQuotas(faults, settings.region, ec2.account_id).answer,
             },
+            calls,
             lock,
             tick,
         )

@@ -18,6 +18,10 @@ mock_provider "aws" {
     }
   }
 
+  mock_data "aws_ec2_instance_type_offerings" {
+    defaults = { instance_types = ["t2.medium", "c5.large", "c5.xlarge", "t3.micro"] }
+  }
+
   mock_data "aws_region" {
     defaults = { name = "us-east-1" }
   }
@@ -81,6 +85,7 @@ run "each_flavor_has_its_own_group" {
       max_nodes          = 8
       vcpus              = 4
       memory_bytes       = 8589934592
+      volume_gb          = 20
     }
     error_message = "The output flavors must hold group, launch template, market, max_nodes, vCPUs and memory of each flavor."
   }
@@ -95,8 +100,13 @@ run "the_other_outputs_that_the_controller_reads_exist" {
   }
 
   assert {
-    condition     = toset(keys(output.head)) == toset(["instance_id", "private_ip", "public_ip", "instance_type"]) && output.head.instance_type == "t3.micro"
+    condition     = toset(keys(output.head)) == toset(["instance_id", "private_ip", "public_ip", "instance_type", "volume_gb"]) && output.head.instance_type == "t3.micro"
     error_message = "The output head must hold the head's instance ID, addresses and instance type."
+  }
+
+  assert {
+    condition     = output.network == { nat_gateways = 1, public_addresses = 1 }
+    error_message = "The output network must count the NAT gateways and the public addresses."
   }
 
   assert {
@@ -139,6 +149,7 @@ run "key_logs_and_quotas_can_be_switched_off" {
     flow_logs         = false
     check_quotas      = false
     nat_gateways      = 0
+    head              = { session_manager = false }
     keep_deleted_days = null
     login_user        = ""
     fact_path         = "~/facts.d"
@@ -323,4 +334,203 @@ run "refuses_tags_that_centavo_sets_itself" {
   }
 
   expect_failures = [var.tags]
+}
+
+run "a_head_without_a_public_address_installs_the_agent_of_systems_manager_and_workers_do_not" {
+  command = plan
+
+  assert {
+    condition     = strcontains(base64decode(local.user_data_base64["head"]), "agent_region='us-east-1'") && strcontains(base64decode(local.user_data_base64["worker"]), "agent_region=''")
+    error_message = "The head's boot script, and no worker's, must install the agent of Systems Manager."
+  }
+}
+
+run "a_head_with_a_public_address_installs_no_agent" {
+  command = plan
+
+  variables {
+    head = { ssh_from = ["203.0.113.7/32"] }
+  }
+
+  assert {
+    condition     = strcontains(base64decode(local.user_data_base64["head"]), "agent_region=''")
+    error_message = "A head with a public address must not install the agent of Systems Manager."
+  }
+}
+
+run "refuses_a_head_that_nothing_reaches" {
+  command = plan
+
+  variables {
+    nat_gateways = 0
+  }
+
+  expect_failures = [var.head]
+}
+
+run "refuses_a_zone_that_does_not_offer_a_flavor" {
+  command = plan
+
+  variables {
+    training_zone = "us-east-1b"
+    flavors       = { "t2.medium" = { max_nodes = 2 }, "m7i.large" = { max_nodes = 2 } }
+    capacity      = {}
+  }
+
+  expect_failures = [data.aws_ec2_instance_type_offerings.zone]
+}
+
+run "an_existing_network_groups_and_profiles_are_taken" {
+  command = plan
+
+  variables {
+    training_zone = "us-east-1a"
+    existing_network = {
+      vpc_id             = "vpc-0a1b2c3d"
+      private_subnet_ids = { "us-east-1a" = "subnet-0a", "us-east-1b" = "subnet-0b" }
+    }
+    existing_security_groups   = { head = "sg-0a", worker = "sg-0b" }
+    existing_instance_profiles = { head = "our-head", worker = "our-worker" }
+    availability_zones         = ["us-east-1a"]
+  }
+
+  override_data {
+    target = data.aws_vpc.existing
+    values = { id = "vpc-0a1b2c3d", cidr_block = "172.31.0.0/16" }
+  }
+
+  override_data {
+    target = data.aws_subnet.existing["private_subnet_ids[\"us-east-1a\"]"]
+    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1a" }
+  }
+
+  override_data {
+    target = data.aws_subnet.existing["private_subnet_ids[\"us-east-1b\"]"]
+    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1b" }
+  }
+
+  override_data {
+    target = data.aws_security_group.existing
+    values = { vpc_id = "vpc-0a1b2c3d" }
+  }
+
+  assert {
+    condition     = length(module.network) == 0 && length(module.firewall) == 0 && length(module.logs) == 0
+    error_message = "With a network of your own Terraform must make no VPC, no security group and no flow log."
+  }
+
+  assert {
+    condition     = local.network.private_subnet_ids["us-east-1a"] == "subnet-0a" && local.security_groups == { head = "sg-0a", worker = "sg-0b" }
+    error_message = "Nodes must start in the existing subnets and security groups."
+  }
+
+  assert {
+    condition     = module.access.head_instance_profile == "our-head"
+    error_message = "The head must have the existing instance profile."
+  }
+}
+
+run "refuses_a_subnet_that_lies_in_another_zone" {
+  command = plan
+
+  variables {
+    existing_network = {
+      vpc_id             = "vpc-0a1b2c3d"
+      private_subnet_ids = { "us-east-1a" = "subnet-0a", "us-east-1b" = "subnet-0b" }
+    }
+    availability_zones = ["us-east-1a"]
+  }
+
+  override_data {
+    target = data.aws_vpc.existing
+    values = { id = "vpc-0a1b2c3d", cidr_block = "172.31.0.0/16" }
+  }
+
+  override_data {
+    target = data.aws_subnet.existing
+    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1a" }
+  }
+
+  expect_failures = [data.aws_subnet.existing]
+}
+
+run "refuses_a_security_group_of_another_network" {
+  command = plan
+
+  variables {
+    existing_network = {
+      vpc_id             = "vpc-0a1b2c3d"
+      private_subnet_ids = { "us-east-1a" = "subnet-0a" }
+    }
+    existing_security_groups = { head = "sg-0a", worker = "sg-0b" }
+    availability_zones       = ["us-east-1a"]
+  }
+
+  override_data {
+    target = data.aws_vpc.existing
+    values = { id = "vpc-0a1b2c3d", cidr_block = "172.31.0.0/16" }
+  }
+
+  override_data {
+    target = data.aws_subnet.existing
+    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1a" }
+  }
+
+  override_data {
+    target = data.aws_security_group.existing
+    values = { vpc_id = "vpc-99999999" }
+  }
+
+  expect_failures = [data.aws_security_group.existing]
+}
+
+run "refuses_a_text_that_is_no_id_of_a_network" {
+  command = plan
+
+  variables {
+    existing_network = { vpc_id = "our network", private_subnet_ids = { "us-east-1a" = "subnet-0a", "us-east-1b" = "subnet-0b" } }
+  }
+
+  expect_failures = [var.existing_network]
+}
+
+run "refuses_an_existing_network_without_a_subnet_for_a_zone" {
+  command = plan
+
+  variables {
+    existing_network = { vpc_id = "vpc-0a1b2c3d", private_subnet_ids = { "us-east-1a" = "subnet-0a" } }
+  }
+
+  expect_failures = [var.existing_network]
+}
+
+run "refuses_a_public_head_in_an_existing_network_without_a_public_subnet" {
+  command = plan
+
+  variables {
+    head             = { ssh_from = ["203.0.113.7/32"] }
+    existing_network = { vpc_id = "vpc-0a1b2c3d", private_subnet_ids = { "us-east-1a" = "subnet-0a", "us-east-1b" = "subnet-0b" } }
+  }
+
+  expect_failures = [var.head]
+}
+
+run "refuses_security_groups_without_their_network" {
+  command = plan
+
+  variables {
+    existing_security_groups = { head = "sg-0a", worker = "sg-0b" }
+  }
+
+  expect_failures = [var.existing_security_groups]
+}
+
+run "refuses_an_arn_where_the_name_of_an_instance_profile_belongs" {
+  command = plan
+
+  variables {
+    existing_instance_profiles = { head = "arn:aws:iam::123456789012:instance-profile/head", worker = "worker" }
+  }
+
+  expect_failures = [var.existing_instance_profiles]
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +11,18 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
+from controller.domain.standing import EXTRAS
 from controller.edges.prices import AwsPrices
 from controller.observe.prices.answers import parse_on_demand, parse_spot
-from tests.support.local_cloud import LocalCloud, wait_until
+from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until
 
-PRICES = "c5.large: 0.085\nc5.xlarge: 0.17\n"
+PRICES = """c5.large: 0.085
+c5.xlarge: 0.17
+nat-gateway: 0.045
+nat-gateway-gb: 0.046
+public-ipv4: 0.005
+gp3-gb-month: 0.08
+"""
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +31,37 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
     (directory / "prices.yml").write_text(PRICES)
     with LocalCloud(directory, prices="prices.yml", spot_prices={"c5.large": 0.03}, terminated_visible_s=2) as cloud:
         yield cloud
+
+
+def test_the_price_list_tells_what_runs_beside_the_instances(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    entries = AwsPrices("us-east-1").on_demand(["c5.large", *EXTRAS])
+    told = {name: price.usd_per_hour for name, price in parse_on_demand(entries, 0.0).items()}
+    assert told == {
+        "c5.large": 0.085,
+        "nat-gateway": 0.045,
+        "nat-gateway-gb": 0.046,
+        "public-ipv4": 0.005,
+        "gp3-gb-month": 0.08,
+    }
+
+
+def test_the_image_that_the_environment_aws_names_is_there(cloud: LocalCloud) -> None:
+    text = (REPOSITORY / "terraform" / "environments" / "aws" / "main.tf").read_text()
+    found = re.search(r'owner = "(\d+)".*\n\s+name  = "([^"]+)"', text)
+    assert found is not None
+    wanted = [{"Name": "name", "Values": [found.group(2)]}]
+    (image,) = cloud.ec2.describe_images(Owners=[found.group(1)], Filters=wanted)["Images"]
+    assert (image["RootDeviceName"], image["Architecture"]) == ("/dev/xvda", "x86_64")
+
+
+def test_a_zone_tells_which_instance_types_it_offers(cloud: LocalCloud) -> None:
+    filters = [{"Name": "location", "Values": ["us-east-1a"]}, {"Name": "instance-type", "Values": ["c5.large"]}]
+    answer = cloud.ec2.describe_instance_type_offerings(LocationType="availability-zone", Filters=filters)
+    assert [offer["InstanceType"] for offer in answer["InstanceTypeOfferings"]] == ["c5.large"]
 
 
 def test_a_placement_group_lives_from_create_to_delete(cloud: LocalCloud) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.local_cloud import IMAGE, REPOSITORY, LocalCloud, wait_until
+from tests.support.iam_policy import allows
+from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,6 +24,7 @@ pytestmark = [
 NO_CHANGES = 0
 CHANGES = 2
 STATE_BUCKET = "centavo-state"
+CALLS = REPOSITORY / "tests" / "golden" / "aws" / "calls.txt"
 
 
 class Terraform:
@@ -50,14 +52,12 @@ class Terraform:
             self.environment["TF_CLI_CONFIG_FILE"] = str(root / ".centavo" / "terraform.rc")
 
     def _override(self, cloud: LocalCloud) -> str:
-        """Returns the addresses, the SSH port and the image of this cloud. Terraform merges them into main.tf."""
-        image = cloud.ec2.describe_images(ImageIds=[IMAGE])["Images"][0]
+        """Returns the addresses and the SSH port of this cloud. Terraform merges them into main.tf."""
         return f"""
             provider "aws" {{ s3_use_path_style = true }}
             module "centavo" {{
               vpc_cidr = "{cloud.config["vpc_cidr"]}"
               ssh_port = {cloud.config["ssh_port"]}
-              image    = {{ owner = "{image["OwnerId"]}", name = "{image["Name"]}" }}
             }}
             """
 
@@ -111,13 +111,51 @@ def test_an_environment_applies_plans_clean_follows_the_capacity_and_is_destroye
         again = terraform("plan", "-detailed-exitcode", "-input=false")
         assert again.returncode == NO_CHANGES, again.stdout + again.stderr
 
+        if environment == "aws":
+            use_what_the_controller_uses(cloud, terraform, group, worker)
+
         destroyed = terraform("destroy", "-auto-approve", "-input=false")
         assert destroyed.returncode == 0, destroyed.stderr
         wait_until(
             lambda: {entry["state"] for entry in cloud.control("status")["instances"]} <= {"terminated"},
             "the end of all",
         )
+        if environment == "aws":
+            assert_policy_allows_all(cloud)
         assert left_over(cloud) == {}
+
+
+def use_what_the_controller_uses(cloud: LocalCloud, terraform: Terraform, group: str, worker: str) -> None:
+    """Calls AWS as the controller does during a run, in a process of its own, which takes this cloud's credentials."""
+    script = (
+        "import sys; from controller.edges.aws import Aws; from controller.edges.prices import AwsPrices;"
+        "from controller.edges.account.left_over import left_over;"
+        "from controller.domain.standing import EXTRAS; group, worker = sys.argv[1:]; aws = Aws('us-east-1');"
+        "aws.instances('centavo'); aws.failures(group, 0); aws.desired([group]);"
+        "aws.set_protection(group, [worker], protected=False); aws.reboot(worker); aws.end_instance(worker);"
+        "aws.empty([group]); prices = AwsPrices('us-east-1'); prices.on_demand(['c5.large', *EXTRAS]);"
+        "prices.spot({'c5.large': group}); left_over('us-east-1', 'centavo')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, group, worker], cwd=REPOSITORY, env=terraform.environment, check=False
+    )
+    assert done.returncode == 0
+
+
+def assert_policy_allows_all(cloud: LocalCloud) -> None:
+    """The policy of the person at the keyboard allows each call, and tests/golden/aws/calls.txt has each action.
+
+    UPDATE_GOLDEN=1 writes the file anew.
+    """
+    policy = json.loads((REPOSITORY / "terraform" / "environments" / "aws" / "policy.json").read_text())
+    here = {"aws:RequestedRegion": "us-east-1", "kms:ResourceAliases": "alias/centavo"}
+    calls = [(call["action"], call["resource"]) for call in cloud.control("calls")["calls"]]
+    assert [call for call in calls if not allows(policy, *call, here)] == []
+    actions = sorted({action for action, _ in calls})
+    if os.environ.get("UPDATE_GOLDEN"):
+        CALLS.parent.mkdir(exist_ok=True)
+        CALLS.write_text("\n".join(actions) + "\n")
+    assert set(actions) <= set(CALLS.read_text().split())
 
 
 def left_over(cloud: LocalCloud) -> dict[str, list[str]]:

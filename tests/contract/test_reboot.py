@@ -30,7 +30,7 @@ def terraform(template: str, **values: str) -> str:
 
 
 def user_data() -> str:
-    first = terraform("boot.sh.tftpl", login_user="", fact_path="~/facts.d")
+    first = terraform("boot.sh.tftpl", login_user="", fact_path="~/facts.d", agent_region="")
     every = terraform("every_boot.sh.tftpl", login_user="")
     return terraform("user_data.tftpl", first_boot=first, every_boot=every)
 

@@ -19,6 +19,13 @@ from controller.edges.ssh import SshAccess, end_connections
 from tests.support.local_cloud import free_port
 
 
+class _Forwarding(asyncssh.SSHServer):
+    """A server that connects its clients to other hosts, as OpenSSH's does (`ssh -W`)."""
+
+    def connection_requested(self, *_: object) -> bool:
+        return True
+
+
 class SshHosts:
     """SSH servers on addresses of loopback, each a host that a controller reaches.
 
@@ -100,6 +107,7 @@ class SshHosts:
             await asyncssh.listen(
                 instance.private_ip,
                 self._port,
+                server_factory=_Forwarding,
                 server_host_keys=[self._host_key],
                 authorized_client_keys=self._keys,
                 process_factory=handle,

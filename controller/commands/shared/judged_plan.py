@@ -7,13 +7,15 @@ from typing import Any
 
 from controller.commands.context import Context
 from controller.config.environment import Environment
-from controller.domain import Fleet, Market, Price, head_price
+from controller.domain import Fleet, Market, Price
 from controller.domain.errors import GuardError
+from controller.domain.standing import EXTRAS, standing_costs
 from controller.edges.terraform_plan import Plan, flavor_of, parse_plan
 from controller.loop.decide_settings import decide_settings
 from controller.observe.prices.asked import Wanted
 from controller.review.plans.dangers import Danger
 from controller.review.plans.evidence import read_evidence
+from controller.review.plans.plan_standing import standing_of, volume_gb
 from controller.review.plans.plan_summary import Evidence, PlanSummary, summarize
 
 
@@ -64,13 +66,13 @@ def _wanted_by(plan: Plan) -> Wanted:
             markets[flavor] = Market.SPOT if group.values.get("mixed_instances_policy") else Market.ON_DEMAND
             groups |= {flavor: name} if isinstance(name, str) else {}
     heads = {head for head in (plan.head_type(after=False), plan.head_type(after=True)) if head is not None}
-    return Wanted(markets, groups, frozenset(heads))
+    sizes = volume_gb(plan, after=False) | volume_gb(plan, after=True)
+    return Wanted(markets, groups, frozenset(heads), frozenset(EXTRAS), sizes)
 
 
 def _evidence(environment: Environment, plan: Plan, prices: Mapping[str, Price]) -> Evidence:
-    head = plan.head_type(after=True) or plan.head_type(after=False)
-    price = head_price(prices, head) if head is not None else None
-    head_usd_per_hour = price.usd_per_hour if price is not None else 0.0
+    standing = standing_of(plan, after=plan.head_type(after=True) is not None)
+    head_usd_per_hour = sum(cost.usd_per_hour or 0.0 for cost in standing_costs(standing, prices))
     settings = decide_settings(environment, environment.settings.controller.policy, {}, head_usd_per_hour)
     fleets: tuple[Fleet, Fleet] = (plan.fleet_before, plan.fleet_after)
     return read_evidence(environment.runs_directory, environment.name, fleets, prices, environment.limits(), settings)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from controller.domain import Price
+from controller.domain.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
 
 ON_DEMAND_SOURCE, SPOT_SOURCE, OVERRIDE_SOURCE = "AWS pricing API", "AWS spot price history", "override"
 DEFAULT_INTERRUPTIONS_PER_HOUR = 0.01
@@ -21,7 +23,9 @@ instance types, and more than 20% for the worst."""
 
 
 def parse_on_demand(price_list: Iterable[str], fetched_at: float) -> dict[str, Price]:
-    """Returns the hourly on-demand prices in the `PriceList` of get_products, whose entries are JSON texts.
+    """Returns the on-demand prices in the `PriceList` of get_products, whose entries are JSON texts.
+
+    Prices of instances and of `EXTRAS` are told apart by their attributes.
 
     Entries that are torn or have no price above zero are left out: a missing price only excludes a flavor, a made-up
     price misleads. Of several prices of a flavor the lowest counts.
@@ -38,17 +42,35 @@ def parse_on_demand(price_list: Iterable[str], fetched_at: float) -> dict[str, P
 
 
 def _on_demand_entry(entry: str) -> tuple[str, float] | None:
-    """Returns the instance type and the dollars an hour of one entry; None where it has none."""
+    """Returns the name and the dollars of one entry; None where it has none, or is of something else."""
     try:
         product = json.loads(entry)
-        flavor = product["product"]["attributes"]["instanceType"]
+        name, unit = _product_name(product["product"]["attributes"])
         terms = product["terms"]["OnDemand"].values()
         dimensions = [dimension for term in terms for dimension in term["priceDimensions"].values()]
-        hourly = [float(d["pricePerUnit"]["USD"]) for d in dimensions if d.get("unit") == "Hrs"]
+        dollars = [float(d["pricePerUnit"]["USD"]) for d in dimensions if d.get("unit") == unit]
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    sound = [usd for usd in hourly if math.isfinite(usd) and usd > 0]
-    return (flavor, min(sound)) if sound else None
+    sound = [usd for usd in dollars if math.isfinite(usd) and usd > 0]
+    return (name, min(sound)) if sound else None
+
+
+_USAGES = (
+    (NAT_GATEWAY, "NatGateway-Hours", "Hrs"),
+    (NAT_GB, "NatGateway-Bytes", "GB"),
+    (VOLUME, "EBS:VolumeUsage.gp3", "GB-Mo"),
+    (ADDRESS, "PublicIPv4:InUseAddress", "Hrs"),
+)
+"""Name, usage type and unit of each extra. In most regions the usage type begins with a code of the region: `EUW3-`."""
+
+
+def _product_name(attributes: Mapping[str, str]) -> tuple[str, str]:
+    """Returns the name and the unit of a product's price. Raises KeyError for a product that is of no interest."""
+    usage = attributes.get("usagetype", "")
+    for name, wanted, unit in _USAGES:
+        if re.fullmatch(rf"([A-Z]+[0-9]*-)?{re.escape(wanted)}", usage):
+            return name, unit
+    return attributes["instanceType"], "Hrs"
 
 
 def parse_spot(

@@ -31,6 +31,10 @@ class Wanted:
     """By flavor its Auto Scaling group. Spot prices count in the group's zones only."""
     heads: frozenset[str] = frozenset()
     """The instance types of heads, which are always bought on demand."""
+    extras: frozenset[str] = frozenset()
+    """Those of `EXTRAS` that are needed."""
+    volume_gb: Mapping[str, float] = field(default_factory=dict)
+    """By flavor the size of a node's volume, whose costs are a part of the flavor's price."""
 
 
 class PriceApi(Protocol):
@@ -136,7 +140,7 @@ def select(known: Mapping[Key, Price], wanted: Wanted) -> dict[str, Price]:
 def _keys(wanted: Wanted, known: Mapping[Key, Price]) -> list[Key]:
     """Returns the keys of the prices that are to be fresh."""
     keys = {(flavor, market or _last_market(flavor, known)) for flavor, market in wanted.markets.items()}
-    return sorted(keys | {(head, Market.ON_DEMAND) for head in wanted.heads})
+    return sorted(keys | {(name, Market.ON_DEMAND) for name in wanted.heads | wanted.extras})
 
 
 def _last_market(flavor: str, known: Mapping[Key, Price]) -> Market:

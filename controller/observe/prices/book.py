@@ -1,4 +1,4 @@
-"""The prices that hold now: from prices.yml or from AWS. Negotiated prices replace both."""
+"""The prices that hold now: from prices.yml or from AWS. Negotiated prices replace both. Nodes' volumes are added."""
 
 from __future__ import annotations
 
@@ -9,23 +9,38 @@ from controller.config.environment import Environment
 from controller.config.settings import PriceSource
 from controller.domain import Market, Price, on_demand_name
 from controller.domain.errors import CentavoError
+from controller.domain.standing import EXTRAS, with_volumes
 from controller.edges.terraform import Outputs
 from controller.observe.prices.answers import overridden
 from controller.observe.prices.asked import AskedPrices, PriceApi, PriceCache, Wanted
 from controller.observe.prices.listed import read_prices
+from controller.observe.prices.volumes import VolumeSizes
 from controller.words.numbers import usd
 from controller.words.once import Once
 
 Load = Callable[[Wanted], dict[str, Price]]
 Tell = Callable[[str], None]
+Complete = Callable[[dict[str, Price], Wanted], dict[str, Price]]
 NOTHING_WANTED = Wanted()
 
 
 class PriceBook:
-    """The latest prices by flavor. Where they can't be loaded anew, the earlier ones stay."""
+    """The latest prices by flavor. Where they can't be loaded anew, the earlier ones stay.
 
-    def __init__(self, load: Load, tell: Tell = lambda message: None) -> None:
-        self._load, self._tell = load, tell
+    Args:
+        load: Returns the prices as they are listed.
+        tell: Gets notes for people.
+        complete: Adds to the listed prices what else each node costs.
+    """
+
+    def __init__(
+        self,
+        load: Load,
+        tell: Tell = lambda message: None,
+        complete: Complete = lambda prices, wanted: prices,
+    ) -> None:
+        self._load, self._tell, self._complete = load, tell, complete
+        self._listed: dict[str, Price] = {}
         self._prices: dict[str, Price] = {}
         self._usd_per_hour: dict[str, float] = {}
 
@@ -36,15 +51,16 @@ class PriceBook:
             ConfigError: A file of prices is wrong, and there are no earlier prices.
         """
         try:
-            prices = self._load(wanted)
+            listed = self._load(wanted)
         except CentavoError as error:
             if not self._prices:
                 raise
             self._tell(f"the prices stay as they were: {error.what}")
             return self._prices
-        self._tell_changes(prices)
+        self._tell_changes(listed)
+        self._listed, prices = listed, self._complete(listed, wanted)
         self._prices = prices
-        self._usd_per_hour |= {flavor: price.usd_per_hour for flavor, price in prices.items()}
+        self._usd_per_hour |= {name: price.usd_per_hour for name, price in prices.items() if name not in EXTRAS}
         return prices
 
     @property
@@ -56,9 +72,9 @@ class PriceBook:
 
     def _tell_changes(self, prices: Mapping[str, Price]) -> None:
         changes = [
-            f"{flavor} {usd(before)} -> {usd(price.usd_per_hour)}"
+            f"{flavor} {usd(before.usd_per_hour)} -> {usd(price.usd_per_hour)}"
             for flavor, price in prices.items()
-            if (before := self._usd_per_hour.get(flavor)) is not None and before != price.usd_per_hour
+            if (before := self._listed.get(flavor)) is not None and before.usd_per_hour != price.usd_per_hour
         ]
         if changes:
             self._tell(f"hourly prices have changed: {', '.join(changes)}")
@@ -70,12 +86,17 @@ def open_book(environment: Environment, api: PriceApi, now: Callable[[], float],
     cache = PriceCache(environment.state_directory / "prices.json")
     asked = AskedPrices(api, cache, settings.refresh_s, settings.interruptions_per_hour, now, tell)
 
+    volumes = VolumeSizes(environment.state_directory / "volumes.json")
+
     def load(wanted: Wanted) -> dict[str, Price]:
         prices = asked.load(wanted) if settings.source is PriceSource.AWS else _listed(environment)
         file = environment.negotiated_prices_file
         return prices if file is None else _with_negotiated(prices, read_prices(file), now())
 
-    return PriceBook(load, tell)
+    def complete(prices: dict[str, Price], wanted: Wanted) -> dict[str, Price]:
+        return with_volumes(prices, volumes.latest(wanted.volume_gb), wanted.heads)
+
+    return PriceBook(load, tell, complete)
 
 
 def _listed(environment: Environment) -> dict[str, Price]:
@@ -100,4 +121,6 @@ def wanted_by(outputs: Outputs | None) -> Wanted:
         markets={flavor: Market(made.market) for flavor, made in outputs.flavors.items()},
         groups={flavor: made.autoscaling_group for flavor, made in outputs.flavors.items()},
         heads=frozenset({outputs.head.instance_type}),
+        extras=frozenset(EXTRAS),
+        volume_gb={flavor: made.volume_gb for flavor, made in outputs.flavors.items()},
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from controller.config.environment import Environment
 from controller.domain import Instance, Price, head_price
+from controller.domain.standing import extras_usd_per_hour
 from controller.edges.terraform import Outputs
 from controller.observe.made import Made
 from controller.observe.prices.listed import no_price, require_prices
@@ -20,23 +21,31 @@ class Costs:
         self._environment, self._made, self._prices = environment, made, prices
 
     def prices(self) -> Mapping[str, Price]:
-        """Returns what flavors and head cost now; before the first apply, whatever is known."""
+        """Returns what flavors, head and `EXTRAS` cost now; before the first apply, whatever is known."""
         return self._prices(self._made.known)
 
     @property
     def head_usd_per_hour(self) -> float:
-        """US dollars an hour of the head. Raises ConfigError when its type has no price."""
+        """US dollars an hour of the head, and of what else runs whatever the fleet is: its volume, NAT, addresses.
+
+        Raises:
+            ConfigError: The head's type has no price.
+        """
         return self._head_usd_per_hour(self.prices())
 
     def usd_per_hour(self, workers: Collection[Instance]) -> float:
-        """Returns the US dollars an hour of the head and these workers. Raises ConfigError for a missing price."""
+        """Returns the US dollars an hour of these workers, and of what runs beside them.
+
+        Raises:
+            ConfigError: An instance type has no price.
+        """
         prices = self.prices()
         require_prices(prices, (i.flavor for i in workers), self._environment)
         return self._head_usd_per_hour(prices) + sum(prices[i.flavor].usd_per_hour for i in workers)
 
     def _head_usd_per_hour(self, prices: Mapping[str, Price]) -> float:
-        instance_type = self._made.outputs.head.instance_type
-        price = head_price(prices, instance_type)
+        standing = self._made.outputs.standing
+        price = head_price(prices, str(standing.head))
         if price is None:
-            raise no_price([instance_type], self._environment)
-        return price.usd_per_hour
+            raise no_price([str(standing.head)], self._environment)
+        return price.usd_per_hour + extras_usd_per_hour(standing, prices)

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
+from controller.domain.standing import NAT_GB, Standing, StandingCost, standing_costs, unpriced_extras
 from controller.edges.terraform_plan import Action, Plan
 from controller.review.plans.dangers import Danger
 from controller.review.plans.plan_guard import GuardVerdict, HourlyLimit, judge
+from controller.review.plans.plan_standing import standing_of
 from controller.words import numbers as words
 
 
@@ -75,13 +77,19 @@ class PlanSummary:
     usd_per_million_tokens: Quantity
     time_to_finish_s: Quantity
     usd_per_hour: Quantity
-    """Workers and head together."""
+    """Everything together: workers with their volumes, and what costs the same whatever the fleet is."""
+    standing: tuple[StandingCost, ...]
+    """What costs the same whatever the fleet is, after the plan."""
+    usd_per_nat_gb: float | None
+    """US dollars for each GB through a NAT gateway; None if there is none, or it has no price."""
     flavors: tuple[FlavorRow, ...]
     """Those that change first, then those in use, then the others."""
     verdict: GuardVerdict
     evidence: Evidence
     unpriced: tuple[str, ...] = ()
     """Instance types in use that have no price."""
+    uncounted: tuple[str, ...] = ()
+    """Names of prices of other things than instances that are missing, so that these things are not counted."""
 
     @property
     def acknowledging(self) -> str:
@@ -111,11 +119,12 @@ def summarize(
     """Returns what a plan comes to. `max_usd_per_hour` is the limit on the workers, as centavo.yml has it."""
     before, after = plan.fleet_before, plan.fleet_after
     estimates = (evidence.fleets.get(before), evidence.fleets.get(after))
-    limit = HourlyLimit(max_usd_per_hour, _usd_per_hour(after, None, prices))
+    limit = HourlyLimit(max_usd_per_hour, _usd_per_hour(after, Standing(), prices))
+    standing = standing_of(plan, after=True)
     usd_per_hour = Quantity(
-        _usd_per_hour(before, plan.head_type(after=False), prices),
-        _usd_per_hour(after, plan.head_type(after=True), prices),
+        _usd_per_hour(before, standing_of(plan, after=False), prices), _usd_per_hour(after, standing, prices)
     )
+    nat_gb = prices.get(NAT_GB) if standing.nat_gateways else None
     return PlanSummary(
         environment=environment,
         plan=plan,
@@ -124,10 +133,13 @@ def summarize(
         ),
         time_to_finish_s=Quantity(*(e.remaining_s if e else None for e in estimates)),
         usd_per_hour=usd_per_hour,
+        standing=standing_costs(standing, prices),
+        usd_per_nat_gb=nat_gb.usd_per_hour if nat_gb is not None else None,
         flavors=_rows(plan, prices, evidence),
         verdict=judge(plan, limit, acknowledged),
         evidence=evidence,
         unpriced=_unpriced(plan, prices),
+        uncounted=unpriced_extras(standing, prices),
     )
 
 
@@ -147,13 +159,14 @@ def _unpriced(plan: Plan, prices: Mapping[str, Price]) -> tuple[str, ...]:
     return tuple(sorted(kind for kind in _types_in_use(plan) if head_price(prices, kind) is None))
 
 
-def _usd_per_hour(fleet: Fleet, head: str | None, prices: Mapping[str, Price]) -> float | None:
-    """Returns dollars an hour of a fleet and its head; None if a price is missing."""
-    price = head_price(prices, head) if head else None
-    if any(flavor not in prices for flavor in fleet.present) or (head and price is None):
+def _usd_per_hour(fleet: Fleet, standing: Standing, prices: Mapping[str, Price]) -> float | None:
+    """Returns dollars an hour of a fleet and of what stands beside it; None if an instance has no price."""
+    if any(flavor not in prices for flavor in fleet.present):
+        return None
+    if standing.head is not None and head_price(prices, standing.head) is None:
         return None
     usd_per_hour = fleet.usd_per_hour({flavor: prices[flavor].usd_per_hour for flavor in fleet.present})
-    return usd_per_hour + (price.usd_per_hour if price else 0.0)
+    return usd_per_hour + sum(cost.usd_per_hour or 0.0 for cost in standing_costs(standing, prices))
 
 
 def _rows(plan: Plan, prices: Mapping[str, Price], evidence: Evidence) -> tuple[FlavorRow, ...]:

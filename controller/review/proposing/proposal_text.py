@@ -74,7 +74,7 @@ def _metrics(decision: Decision) -> list[tuple[str, str, str, str]]:
         ("**Dollars per million tokens, head included**", "usd_per_million_tokens", words.USD),
         ("**Time to finish**", "remaining_s", words.DURATION),
         ("Dollars for the remaining work", "remaining_usd", words.USD),
-        ("Dollars per hour, head included", "usd_per_hour", words.USD),
+        ("Dollars per hour, all included", "usd_per_hour", words.USD),
         ("Tokens per second", "tokens_per_s", words.SPEED),
     )
     return [

@@ -77,7 +77,7 @@ class _View:
         return [
             ("**Dollars per million tokens, head included**", *sides(summary.usd_per_million_tokens, words.USD)),
             ("**Time to finish**", *sides(summary.time_to_finish_s, words.DURATION)),
-            ("Dollars per hour, head included", *sides(summary.usd_per_hour, words.USD, unpriced)),
+            ("Dollars per hour, all included", *sides(summary.usd_per_hour, words.USD, unpriced)),
         ]
 
     @property

@@ -24,6 +24,10 @@ def print_review(summary: PlanSummary, console: Console) -> None:
     console.print(_metrics(summary))
     if summary.flavors:
         console.print(_flavors(summary))
+    if summary.standing:
+        console.print(_standing(summary))
+    if summary.uncounted:
+        console.print(f"Not counted, because there is no price: {', '.join(summary.uncounted)}", soft_wrap=True)
     if summary.unpriced_flavors:
         unpriced = ", ".join(summary.unpriced_flavors)
         console.print(f"Without a price, and so never moved to: {escape(unpriced)}", soft_wrap=True)
@@ -42,7 +46,18 @@ def _metrics(summary: PlanSummary) -> Table:
     )
     table.add_row("time to finish", *sides(summary.time_to_finish_s, words.DURATION), style="bold")
     unpriced = f"{words.NO_PRICE} for {', '.join(summary.unpriced)}"
-    table.add_row("dollars per hour, head included", *sides(summary.usd_per_hour, words.USD, unpriced))
+    table.add_row("dollars per hour, all included", *sides(summary.usd_per_hour, words.USD, unpriced))
+    return table
+
+
+def _standing(summary: PlanSummary) -> Table:
+    table = Table(title="Beside the workers, until the destroy", title_justify="left")
+    table.add_column("what")
+    table.add_column("$/hour", justify="right")
+    for cost in summary.standing:
+        table.add_row(escape(cost.what), words.usd(cost.usd_per_hour, words.NO_PRICE))
+    if summary.usd_per_nat_gb is not None:
+        table.add_row("each GB through a NAT gateway", f"{words.usd(summary.usd_per_nat_gb)} a GB")
     return table
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from localcloud.api.autoscaling.scaling import Scaling
+from localcloud.api.calls import Calls
 from localcloud.api.control.faults import FaultControl
 from localcloud.api.control.requests import (
     CAPACITY,
@@ -29,7 +30,7 @@ from localcloud.api.prices.spot_prices import SpotPrices
 from localcloud.settings import Settings
 
 PREFIX = "/_localcloud/"
-READING = ("status", "faults")
+READING = ("status", "faults", "calls")
 
 
 class Control:
@@ -42,6 +43,7 @@ class Control:
         instances: Instances,
         scaling: Scaling,
         spot: SpotPrices,
+        calls: Calls,
         shutdown: Callable[[], None],
     ) -> None:
         self.settings = settings
@@ -49,6 +51,7 @@ class Control:
         self.instances = instances
         self.scaling = scaling
         self.spot = spot
+        self.calls = calls
         self.faults = FaultControl(instances.injected, instances)
         self._shutdown = shutdown
 
@@ -76,6 +79,8 @@ class Control:
             return status_of(self.settings, self.instances, self.scaling.backend)
         if method == "GET" and name == "faults":
             return self.faults.list()
+        if method == "GET" and name == "calls":
+            return {"calls": self.calls.made()}
         actions = {
             "capacity": self._set_capacity,
             "quota": self._set_quota,

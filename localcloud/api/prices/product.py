@@ -1,8 +1,10 @@
-"""One product of the price list: an instance type on demand, in the JSON of AWS's price list."""
+"""One product in the JSON of AWS's price list: an instance type on demand, or what costs money beside instances."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
@@ -21,8 +23,41 @@ REGION_NAMES = {
 }
 
 
-def attributes_of(flavor: str, region: str) -> dict[str, str]:
+@dataclass(frozen=True)
+class Extra:
+    """Something else than an instance that costs money, as the price list shows it."""
+
+    usage: str
+    unit: str
+    attributes: Mapping[str, str]
+    service: str = SERVICE
+
+
+_NAT = {"productFamily": "NAT Gateway", "group": "NGW:NatGateway", "operation": "NatGateway"}
+EXTRAS = {
+    "nat-gateway": Extra("NatGateway-Hours", "Hrs", _NAT),
+    "nat-gateway-gb": Extra("NatGateway-Bytes", "GB", _NAT),
+    "gp3-gb-month": Extra("EBS:VolumeUsage.gp3", "GB-Mo", {"productFamily": "Storage", "volumeApiName": "gp3"}),
+    "public-ipv4": Extra("USE1-PublicIPv4:InUseAddress", "Hrs", {}, "AmazonVPC"),
+}
+"""By their names in the file of prices."""
+
+
+def service_of(name: str) -> str:
+    """Returns the service whose price list has a product."""
+    return EXTRAS[name].service if name in EXTRAS else SERVICE
+
+
+def attributes_of(name: str, region: str) -> dict[str, str]:
     """Returns the attributes that clients filter products by."""
+    if name not in EXTRAS:
+        return _instance_attributes(name, region)
+    extra = EXTRAS[name]
+    place = {"location": REGION_NAMES.get(region, region), "locationType": "AWS Region", "regionCode": region}
+    return {"servicecode": extra.service, "usagetype": extra.usage, "termType": "OnDemand", **place, **extra.attributes}
+
+
+def _instance_attributes(flavor: str, region: str) -> dict[str, str]:
     facts = INSTANCE_TYPES.get(flavor, {})
     vcpus = facts.get("VCpuInfo", {}).get("DefaultVCpus")
     memory_mib = facts.get("MemoryInfo", {}).get("SizeInMiB")
@@ -50,21 +85,13 @@ def attributes_of(flavor: str, region: str) -> dict[str, str]:
     return attributes
 
 
-def product(flavor: str, region: str, usd_per_hour: float) -> dict[str, Any]:
-    """Returns the product of a flavor, with its price."""
-    sku = hashlib.sha256(f"{region}/{flavor}".encode()).hexdigest()[:16].upper()
-    attributes = attributes_of(flavor, region)
-    family = attributes.pop("productFamily")
+def product(name: str, region: str, usd: float) -> dict[str, Any]:
+    """Returns the product of a flavor or of one of `EXTRAS`, with its price."""
+    sku = hashlib.sha256(f"{region}/{name}".encode()).hexdigest()[:16].upper()
+    attributes = attributes_of(name, region)
+    family = {"productFamily": attributes.pop("productFamily")} if "productFamily" in attributes else {}
     attributes.pop("termType")
-    rate = {
-        "rateCode": f"{sku}.{ON_DEMAND_TERM}.{HOURLY_RATE}",
-        "unit": "Hrs",
-        "beginRange": "0",
-        "endRange": "Inf",
-        "description": f"${usd_per_hour} per On Demand Linux {flavor} Instance Hour",
-        "appliesTo": [],
-        "pricePerUnit": {"USD": f"{usd_per_hour:.10f}"},
-    }
+    rate = _rate(sku, name, usd)
     term = {
         "priceDimensions": {rate["rateCode"]: rate},
         "sku": sku,
@@ -73,9 +100,24 @@ def product(flavor: str, region: str, usd_per_hour: float) -> dict[str, Any]:
         "termAttributes": {},
     }
     return {
-        "product": {"productFamily": family, "attributes": attributes, "sku": sku},
-        "serviceCode": SERVICE,
+        "product": {**family, "attributes": attributes, "sku": sku},
+        "serviceCode": service_of(name),
         "terms": {"OnDemand": {f"{sku}.{ON_DEMAND_TERM}": term}},
         "version": "1",
         "publicationDate": EFFECTIVE_DATE,
+    }
+
+
+def _rate(sku: str, name: str, usd: float) -> dict[str, Any]:
+    what, unit = f"On Demand Linux {name} Instance Hour", "Hrs"
+    if name in EXTRAS:
+        what, unit = EXTRAS[name].usage, EXTRAS[name].unit
+    return {
+        "rateCode": f"{sku}.{ON_DEMAND_TERM}.{HOURLY_RATE}",
+        "unit": unit,
+        "beginRange": "0",
+        "endRange": "Inf",
+        "description": f"${usd} per {what}",
+        "appliesTo": [],
+        "pricePerUnit": {"USD": f"{usd:.10f}"},
     }

@@ -49,8 +49,8 @@ module "centavo" {
     "c5.2xlarge" = { max_nodes = 12, volume_gb = 30 }
   }
 
-  # Name the range of your own addresses in ssh_from before the first apply, such as ["203.0.113.7/32"]. The head then gets a public
-  # address, and this range may open SSH to it. The controller cannot reach the head while ssh_from is empty.
+  # With a range of addresses in ssh_from, such as ["203.0.113.7/32"], the head gets a public address, and this range may open SSH to
+  # it. Without one the controller reaches the head through Systems Manager, which needs the AWS CLI and its Session Manager plugin.
   head = {
     instance_type = "t3.small"
     volume_gb     = 30
@@ -64,13 +64,14 @@ module "centavo" {
   nat_gateways       = 1
   placement_group    = true
 
+  # Its Python 3.11 is the one that the training is tested on.
   image = {
-    owner = "099720109477" # Canonical
-    name  = "ubuntu/images/hvm-ssd/ubuntu-jammy-22.04-amd64-server-20251015"
+    owner = "136693071363" # Debian
+    name  = "debian-12-amd64-20251006-2257"
   }
-  login_user      = "ubuntu"
+  login_user      = "admin"
   fact_path       = "/etc/ansible/facts.d"
-  system_packages = ["python3-venv", "python3-dev", "g++", "cmake", "make", "libgomp1", "libquadmath0"]
+  system_packages = ["python3-venv", "libgomp1", "libquadmath0"] # what MXNet and the virtual environment need at run time
 
   tags = local.tags
 }

@@ -14,8 +14,13 @@ output "flavors" {
 }
 
 output "head" {
-  description = "Instance ID, addresses and instance type of the head."
+  description = "Instance ID, addresses, instance type and size of the volume of the head."
   value       = module.centavo.head
+}
+
+output "network" {
+  description = "The number of NAT gateways and of public IPv4 addresses."
+  value       = module.centavo.network
 }
 
 output "bucket" {

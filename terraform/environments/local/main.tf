@@ -36,7 +36,11 @@ module "centavo" {
     "c5.2xlarge" = { max_nodes = 12 }
   }
 
-  head = { instance_type = "t3.micro" }
+  # The head listens on loopback, which this machine reaches.
+  head = {
+    instance_type   = "t3.micro"
+    session_manager = false
+  }
 
   # Addresses of this machine: every host of the local cloud listens on its instance's private address.
   vpc_cidr           = "127.20.0.0/16"

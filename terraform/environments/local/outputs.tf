@@ -18,6 +18,11 @@ output "head" {
   value       = module.centavo.head
 }
 
+output "network" {
+  description = "The number of NAT gateways and of public IPv4 addresses."
+  value       = module.centavo.network
+}
+
 output "bucket" {
   description = "Name of the S3 bucket for checkpoints and results."
   value       = module.centavo.bucket

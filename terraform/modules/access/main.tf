@@ -1,5 +1,12 @@
 locals {
-  roles = toset(["head", "worker"])
+  roles = toset(var.profiles == null ? ["head", "worker"] : [])
+}
+
+# The plan fails when there is no such profile.
+data "aws_iam_instance_profile" "existing" {
+  for_each = var.profiles == null ? {} : var.profiles
+
+  name = each.value
 }
 
 resource "aws_key_pair" "this" {
@@ -92,7 +99,14 @@ data "aws_iam_policy_document" "session" {
 }
 
 resource "aws_iam_role_policy" "session" {
+  count = var.profiles == null ? 1 : 0
+
   name   = "session"
   role   = aws_iam_role.this["head"].id
   policy = data.aws_iam_policy_document.session.json
+}
+
+moved {
+  from = aws_iam_role_policy.session
+  to   = aws_iam_role_policy.session[0]
 }

@@ -5,10 +5,10 @@ output "key_name" {
 
 output "head_instance_profile" {
   description = "Name of the head's instance profile."
-  value       = aws_iam_instance_profile.this["head"].name
+  value       = var.profiles == null ? aws_iam_instance_profile.this["head"].name : data.aws_iam_instance_profile.existing["head"].name
 }
 
 output "worker_instance_profile" {
   description = "Name of the workers' instance profile."
-  value       = aws_iam_instance_profile.this["worker"].name
+  value       = var.profiles == null ? aws_iam_instance_profile.this["worker"].name : data.aws_iam_instance_profile.existing["worker"].name
 }

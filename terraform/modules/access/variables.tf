@@ -24,6 +24,15 @@ variable "kms_key_arn" {
   default     = null
 }
 
+variable "profiles" {
+  description = "Names of existing instance profiles for the head and for the workers. Null: the module makes roles and profiles."
+  type = object({
+    head   = string
+    worker = string
+  })
+  default = null
+}
+
 variable "tags" {
   description = "Tags of every resource."
   type        = map(string)

@@ -62,7 +62,7 @@ run "systems_manager_opens_sessions_on_the_head_only" {
   command = apply
 
   assert {
-    condition     = aws_iam_role_policy.session.role == aws_iam_role.this["head"].id
+    condition     = aws_iam_role_policy.session[0].role == aws_iam_role.this["head"].id
     error_message = "Only the role of the head may allow Systems Manager sessions."
   }
 }
@@ -85,4 +85,27 @@ run "refuses_a_kind_of_key_that_ec2_does_not_accept" {
   }
 
   expect_failures = [var.ssh_public_key]
+}
+
+run "existing_profiles_are_taken_and_nothing_of_iam_is_made" {
+  command = plan
+
+  variables {
+    profiles = { head = "our-head", worker = "our-worker" }
+  }
+
+  override_data {
+    target = data.aws_iam_instance_profile.existing
+    values = { id = "existing" }
+  }
+
+  assert {
+    condition     = length(aws_iam_role.this) == 0 && length(aws_iam_instance_profile.this) == 0 && length(aws_iam_role_policy.bucket) == 0 && length(aws_iam_role_policy.session) == 0
+    error_message = "With existing instance profiles the module must make no role, no profile and no policy."
+  }
+
+  assert {
+    condition     = output.head_instance_profile == "our-head" && output.worker_instance_profile == "our-worker"
+    error_message = "The outputs must name the existing instance profiles."
+  }
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,17 @@ def test_control_sockets_have_a_path_that_fits_a_unix_socket() -> None:
     options = access().options(WORKER)
     path = next(option for option in options if option.startswith("ControlPath=")).removeprefix("ControlPath=")
     assert len(path) + len(".1234567890abcdef") < 108
+
+
+def test_the_inventory_decides_how_long_a_connection_stays_open() -> None:
+    """Ansible gives ssh its own `ssh_args` before the inventory's, and ssh takes the first value of an option."""
+    config = configparser.ConfigParser()
+    config.read(Path(__file__).resolve().parents[4] / "ansible" / "ansible.cfg")
+    own = shlex.split(config["ssh_connection"]["ssh_args"])
+    given = subprocess.run(
+        ["ssh", *own, *access().options(WORKER), "-G", "x"], capture_output=True, text=True, check=True
+    )
+    assert "controlpersist 600" in given.stdout and "controlmaster auto" in given.stdout
 
 
 def test_failures_and_changes_are_taken_from_the_events() -> None:

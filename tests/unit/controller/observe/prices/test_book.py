@@ -90,3 +90,15 @@ def test_settings_that_can_not_be_used_are_named(tmp_path: Path, wrong: dict[str
 
 def test_a_book_hands_out_what_it_is_given() -> None:
     assert PriceBook(lambda wanted: {"a": Price("a", 0.1)}).usd_per_hour == {"a": 0.1}
+
+
+def test_the_volume_of_a_node_is_in_its_price_and_still_is_where_terraform_was_not_asked(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    office.environment.prices_file.write_text(LIST + "gp3-gb-month: 0.073\nnat-gateway: 0.045\n")
+    assert office.book.of()["c5.large"].usd_per_hour == 0.085
+    wanted = Wanted(volume_gb={"c5.large": 100.0})
+    assert office.book.of(wanted)["c5.large"].usd_per_hour == pytest.approx(0.095)
+    assert office.told == [], "no price has changed"
+    assert set(office.book.usd_per_hour) == {"c5.large", "t2.large"}, "what is no instance type is not listed as one"
+    later = open_book(office.environment, office.aws, lambda: NOON, office.told.append)
+    assert later.usd_per_hour["c5.large"] == pytest.approx(0.095)

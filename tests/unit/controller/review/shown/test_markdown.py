@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from rich.console import Console
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
 from controller.edges.terraform_plan import parse_plan
@@ -20,6 +22,7 @@ from controller.review.plans.dangers import Danger
 from controller.review.plans.plan_summary import Evidence, PlanSummary, Quantity, sides, summarize
 from controller.review.shown.markdown import render
 from controller.review.shown.markdown_text import GITHUB_LIMIT, characters, code, plain
+from controller.review.shown.terminal import print_review
 from controller.words import numbers as words
 from tests.support.prices import LIST_PRICES
 
@@ -64,6 +67,47 @@ def cells(markdown: str) -> list[list[str]]:
     ]
 
 
+def test_what_costs_the_same_whatever_the_fleet_is_stands_in_a_table_of_its_own() -> None:
+    extras = {"nat-gateway": 0.045, "nat-gateway-gb": 0.045, "public-ipv4": 0.005, "gp3-gb-month": 0.073}
+    prices = {**PRICES, **{name: Price(name, usd) for name, usd in extras.items()}}
+    plan = with_network(json.loads((GOLDEN / "nothing.json").read_text(encoding="utf-8")))
+    shown = summarize("local", parse_plan(plan), prices, MEASURED)
+    markdown = render(shown)
+    rows = cells(markdown)
+    start = rows.index(["What", "$/hour"])
+    assert rows[start + 1 : start + 6] == [
+        ["head, t3.micro", "$0.0104"],
+        ["volume of the head, 30 GB", "$0.00300"],
+        ["NAT gateways: 1", "$0.0450"],
+        ["public IPv4 addresses: 2", "$0.0100"],
+        ["each GB through a NAT gateway", "$0.0450 a GB"],
+    ]
+    workers = sum(PRICES[flavor].usd_per_hour for flavor in MIXED.present)
+    assert shown.usd_per_hour.after == pytest.approx(workers + 0.0104 + 0.003 + 0.045 + 0.01)
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_review(shown, console)
+    assert "NAT gateways: 1" in console.export_text()
+    del prices["nat-gateway"]
+    unknown = summarize("local", parse_plan(plan), prices, MEASURED)
+    assert unknown.uncounted == ("nat-gateway",)
+    assert "Not counted, because there is no price: `nat-gateway`." in render(unknown)
+
+
+def with_network(document: dict[str, Any]) -> dict[str, Any]:
+    """A plan with a NAT gateway and its address, and a head that has a public address and a volume of 30 GB."""
+    for change in document["resource_changes"]:
+        if change["type"] == "aws_instance":
+            for side in ("before", "after"):
+                change["change"][side] |= {
+                    "associate_public_ip_address": True,
+                    "root_block_device": [{"volume_size": 30}],
+                }
+    for kind in ("aws_nat_gateway", "aws_eip"):
+        same = {"actions": ["no-op"], "before": {"id": kind}, "after": {"id": kind}}
+        document["resource_changes"].append({"address": f"{kind}.one", "type": kind, "change": same})
+    return document
+
+
 @pytest.mark.parametrize("name", ["nothing", "move", "flavor", "bucket"])
 def test_a_real_plan_reads_as_it_always_has(name: str) -> None:
     """UPDATE_GOLDEN=1 writes the files anew; look at the difference before you commit it."""
@@ -87,7 +131,7 @@ def test_costs_and_times_lead_and_carry_their_difference() -> None:
     rows = cells(render(summary("move")))
     assert rows[1] == ["Dollars per million tokens, head included", "$0.0129", "$0.00670", "−$0.00620 (−48.1%)"]
     assert rows[2] == ["Time to finish", "2 h 10 min", "1 h 16 min", "−54 min (−41.2%)"]
-    assert rows[3] == ["Dollars per hour, head included", "$0.9302", "$0.8218", "−$0.1084 (−11.7%)"]
+    assert rows[3] == ["Dollars per hour, all included", "$0.9302", "$0.8218", "−$0.1084 (−11.7%)"]
 
 
 @given(*[st.floats(1e-6, 1e5)] * 2)
@@ -147,7 +191,7 @@ def test_a_flavor_shows_capacity_price_speed_interval_observations_and_source() 
 
 def test_a_flavor_without_a_price_makes_the_cost_unknown_and_is_named() -> None:
     rows = cells(render(summary("flavor")))
-    assert rows[3] == ["Dollars per hour, head included", "$0.9302", "no price for c6i.xlarge", "unknown"]
+    assert rows[3] == ["Dollars per hour, all included", "$0.9302", "no price for c6i.xlarge", "unknown"]
 
 
 def test_a_destroyed_bucket_comes_first_and_is_marked_and_refused() -> None:

@@ -60,5 +60,5 @@ def test_attribute_values_can_be_listed() -> None:
 
 
 def test_other_services_have_no_prices() -> None:
-    with pytest.raises(ServiceError, match="AmazonEC2 only"):
+    with pytest.raises(ServiceError, match="AmazonEC2 and AmazonVPC only"):
         PriceList(PRICES, "us-east-1").answer("GetProducts", {"ServiceCode": "AmazonS3"})

@@ -1,0 +1,84 @@
+"""The IAM policy of the person at the keyboard, checked against every call that a whole run makes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.iam_policy import ANY, allows
+
+ROOT = Path(__file__).parents[2]
+POLICY: dict[str, Any] = json.loads((ROOT / "terraform" / "environments" / "aws" / "policy.json").read_text())
+CALLS = ROOT / "tests" / "golden" / "aws" / "calls.txt"
+"""What test_localcloud_terraform.py sees environments/aws call, one action a line."""
+HERE = {"aws:RequestedRegion": "us-east-1"}
+MOST_CHARACTERS = 6144
+"""Of a managed policy, white space left out (IAM quotas)."""
+
+
+def test_every_action_that_a_run_calls_is_allowed() -> None:
+    called = CALLS.read_text().split()
+    assert len(called) > 80
+    assert [action for action in called if not allows(POLICY, action, ANY, HERE)] == []
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "context"),
+    [
+        ("iam:PassRole", "arn:aws:iam::1:role/centavo-head", {"iam:PassedToService": "ec2.amazonaws.com"}),
+        (
+            "iam:PassRole",
+            "arn:aws:iam::1:role/centavo-flow-logs",
+            {"iam:PassedToService": "vpc-flow-logs.amazonaws.com"},
+        ),
+        (
+            "iam:CreateServiceLinkedRole",
+            "arn:aws:iam::1:role/aws-service-role/autoscaling.amazonaws.com/x",
+            {"iam:AWSServiceName": "autoscaling.amazonaws.com"},
+        ),
+        ("ssm:StartSession", "arn:aws:ec2:us-east-1:1:instance/i-1", {"ssm:resourceTag/centavo:role": "head"}),
+        ("ssm:StartSession", "arn:aws:ssm:us-east-1::document/AWS-StartSSHSession", {}),
+        ("kms:GenerateDataKey", "arn:aws:kms:us-east-1:1:key/k", {"kms:ResourceAliases": "alias/centavo-state"}),
+        ("logs:CreateLogDelivery", ANY, HERE),
+        ("ec2:RebootInstances", "*", HERE),
+        ("autoscaling:TerminateInstanceInAutoScalingGroup", "*", HERE),
+        ("ec2:DescribeSpotPriceHistory", "*", HERE),
+    ],
+)
+def test_what_aws_checks_beside_the_calls_is_allowed(action: str, resource: str, context: dict[str, str]) -> None:
+    assert allows(POLICY, action, resource, context)
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "context"),
+    [
+        ("ec2:RunInstances", "*", {"aws:RequestedRegion": "eu-west-1"}),
+        ("iam:PassRole", "arn:aws:iam::1:role/admin", {"iam:PassedToService": "ec2.amazonaws.com"}),
+        ("iam:CreateRole", "arn:aws:iam::1:role/admin", HERE),
+        ("iam:AttachUserPolicy", "arn:aws:iam::1:user/me", HERE),
+        ("s3:DeleteObjectVersion", "arn:aws:s3:::payroll/2026", HERE),
+        ("ssm:StartSession", "arn:aws:ec2:us-east-1:1:instance/i-1", {"ssm:resourceTag/centavo:role": "other"}),
+        ("kms:Decrypt", "arn:aws:kms:us-east-1:1:key/k", {"kms:ResourceAliases": "alias/payroll"}),
+    ],
+)
+def test_what_is_not_centavos_is_refused(action: str, resource: str, context: dict[str, str]) -> None:
+    assert not allows(POLICY, action, resource, context)
+
+
+def test_iam_takes_a_policy_of_this_length() -> None:
+    text = (ROOT / "terraform" / "environments" / "aws" / "policy.json").read_text()
+    assert len(re.sub(r"\s", "", text)) <= MOST_CHARACTERS
+
+
+def test_the_pipelines_role_may_do_what_the_person_may_do_with_terraform() -> None:
+    """Both make the same things: an action that one of them lacks is forgotten there."""
+    pipeline = (ROOT / "terraform" / "modules" / "pipeline" / "apply.tf").read_text()
+    allowed_there = set(re.findall(r'"((?:ec2|autoscaling|kms|logs):[A-Za-z]+)"', pipeline))
+    assert [action for action in sorted(allowed_there) if not allows(POLICY, action, ANY, {**HERE, **KEY})] == []
+
+
+KEY = {"kms:ResourceAliases": "alias/centavo"}
