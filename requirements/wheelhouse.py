@@ -2,12 +2,16 @@
 
     python3 requirements/wheelhouse.py describe --python 3.11 --glibc 2.36
     python3 requirements/wheelhouse.py build --python 3.11 --glibc 2.36
+    python3 requirements/wheelhouse.py sources --into sources.zip
 
 Nodes install from this archive. They need no compiler and no package index. The archive's name is a digest of all that
 decides what is in it: the pinned requirements, the flags of the builds, the kernels' sources, and the Python and the
-glibc that it is for. It is kept in a cache, so that it is built once. Both commands print one JSON object.
+glibc that it is for. It is kept in a cache, so that it is built once. `describe` and `build` print one JSON object,
+whose `manifest` is described by wheelhouse.schema.json.
 
-The program needs nothing but Python's standard library, because it also runs on the head of a cluster.
+Where the nodes' Python or glibc does not fit this machine, `build` runs on the head of a cluster. `sources` packs what
+it needs there. The program itself needs nothing but Python's standard library. With WHEELHOUSE_UPLOAD_URL, a presigned
+URL of S3, `build` uploads the archive.
 """
 
 from __future__ import annotations
@@ -24,9 +28,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.error
+import urllib.request
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +61,8 @@ INPUTS = (
     "hashed/uv.txt",
 )
 """The files of this folder that decide what is in a wheelhouse."""
+UPLOAD_LIMIT_S = 600
+UPLOAD_URL = "WHEELHOUSE_UPLOAD_URL"
 IMPORTS = "import mxnet, horovod.mxnet, gluonnlp"
 
 
@@ -229,11 +238,14 @@ def fill(house: Path, work: Path, target: Target) -> None:
             str(HERE / "hashed" / "build.txt"),
         ]
     )
+    cmake = work / "horovod-cmake"
+    shutil.copyfile(HERE / "horovod-cmake", cmake)
+    cmake.chmod(0o700)
     jobs = compilations_at_once()
     say(f"2/4 all packages as wheels; GluonNLP and Horovod are built here, with {jobs} compilations at once")
     flags = {
         **BUILD_FLAGS,
-        "HOROVOD_CMAKE": str(HERE / "horovod-cmake"),
+        "HOROVOD_CMAKE": str(cmake),
         "DIST_EXTRA_CONFIG": str(HERE / "build-force.cfg"),
         "MAKEFLAGS": f"-j{jobs}",
     }
@@ -273,6 +285,28 @@ def pack(house: Path, archive: Path) -> None:
                 tar.addfile(entry, content)
 
 
+def pack_sources(archive: Path) -> None:
+    """Writes all that a build needs into a zip archive. The same files give the same archive."""
+    paths = [*(HERE / name for name in INPUTS), *(path for path in (ROOT / "trainer").rglob("*") if path.is_file())]
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as entries:
+        for path in sorted(path for path in paths if "__pycache__" not in path.parts):
+            entry = zipfile.ZipInfo(str(path.relative_to(ROOT)), (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = (path.stat().st_mode & 0o777) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entries.writestr(entry, path.read_bytes())
+
+
+def upload(archive: Path, url: str) -> None:
+    """Uploads the archive to a presigned URL of S3. Raises OSError without the URL, which holds a signature."""
+    with archive.open("rb") as content:
+        request = urllib.request.Request(url, data=content, method="PUT")
+        request.add_header("Content-Length", str(archive.stat().st_size))
+        try:
+            urllib.request.urlopen(request, timeout=UPLOAD_LIMIT_S).close()
+        except urllib.error.HTTPError as error:
+            raise OSError(f"S3 did not take the wheelhouse: {error.code} {error.reason}") from None
+
+
 def files_in(folder: Path) -> list[Path]:
     """Returns all files in a folder, in order."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
@@ -302,37 +336,47 @@ def say(step: str) -> None:
     print(f"wheelhouse: {step}", file=sys.stderr, flush=True)
 
 
+def answer(target: Target, cache: Path) -> dict[str, Any]:
+    """Returns what is known of the wheelhouse for these nodes, and whether it could be built here."""
+    digest = digest_of(target)
+    manifest = cached(cache, digest)
+    return {
+        "digest": digest,
+        "target": target.described(),
+        "misfit": misfit(target),
+        "archive": str(archive_in(cache, digest)) if manifest else None,
+        "manifest": manifest,
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command. Returns its exit code."""
     parser = argparse.ArgumentParser(prog="wheelhouse.py", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("command", choices=("describe", "build"))
-    parser.add_argument("--python", required=True, help="the nodes' Python, such as 3.11")
-    parser.add_argument("--glibc", required=True, help="the nodes' glibc, such as 2.36")
+    parser.add_argument("command", choices=("describe", "build", "sources"))
+    parser.add_argument("--python", default="3.11", help="the nodes' Python (default: %(default)s)")
+    parser.add_argument("--glibc", default="2.36", help="the nodes' glibc (default: %(default)s)")
     parser.add_argument(
-        "--cache", type=Path, default=default_cache(), help="where wheelhouses are kept (default: %(default)s)"
+        "--cache", type=Path, default=default_cache(), help="where they are kept (default: %(default)s)"
     )
+    parser.add_argument("--into", type=Path, default=Path("sources.zip"), help="the archive that `sources` writes")
     options = parser.parse_args(arguments)
     target = Target(options.python, options.glibc)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        if options.command == "sources":
+            pack_sources(options.into)
+            return 0
         if options.command == "build":
-            build(target, options.cache)
+            manifest = build(target, options.cache)
+            if os.environ.get(UPLOAD_URL):
+                upload(archive_in(options.cache, manifest["digest"]), os.environ[UPLOAD_URL])
+        print(json.dumps(answer(target, options.cache)))
     except (WheelhouseError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("The build of the wheelhouse was stopped.", file=sys.stderr)
         return 130
-    digest = digest_of(target)
-    manifest = cached(options.cache, digest)
-    answer = {
-        "digest": digest,
-        "target": asdict(target),
-        "misfit": misfit(target),
-        "archive": str(archive_in(options.cache, digest)) if manifest else None,
-        "manifest": manifest,
-    }
-    print(json.dumps(answer))
     return 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: fetches files by URL that must have a given SHA-256. A file that is there and right is not fetched again."""
+"""Ansible module: fetches files that must have a given SHA-256. A file that is right already is not fetched again."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ def fetch(url: str, path: Path, sha256: str, size: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path.parent).free
     if free < size:
-        raise FetchError(f"{path} needs {size / 1e6:.0f} MB, and {path.parent} has {free / 1e6:.0f} MB free. Give the node a larger volume.")
+        raise FetchError(
+            f"{path} needs {size / 1e6:.0f} MB, and {path.parent} has {free / 1e6:.0f} MB free. "
+            "Give the node a larger volume."
+        )
     host = url.split("/")[2] if url.count("/") > 2 else "the address given"
     said = ""
     for attempt in range(TRIES):
@@ -83,7 +86,9 @@ def fetch(url: str, path: Path, sha256: str, size: int) -> None:
             said = f"{host} can't be reached or broke off: {getattr(error, 'reason', error)}"
         finally:
             Path(name).unlink(missing_ok=True)
-    raise FetchError(f"{path.name} could not be fetched: {said}. Check that the node reaches S3, and that the bucket has the file.")
+    raise FetchError(
+        f"{path.name} could not be fetched: {said}. Check that the node reaches S3, and that the bucket has the file."
+    )
 
 
 def _copy(url: str, descriptor: int) -> str:

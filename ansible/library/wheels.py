@@ -12,11 +12,21 @@ module: wheels
 short_description: Make a Python environment from a wheelhouse
 options:
   python: {description: Path of the environment's Python or its name on PATH., type: str, required: true}
-  packages: {description: What has to be there. Package and module and version of each (or no version)., type: list, elements: dict, required: true}
-  wheelhouse: {description: Digest and python and machine and glibc of the wheelhouse. Without it nothing is installed., type: dict}
-  archive: {description: The wheelhouse's archive on the node. Without it the module says whether it is needed., type: path}
+  packages:
+    description: Package and module of all that has to be there, and the version where it matters.
+    type: list
+    elements: dict
+    required: true
+  wheelhouse:
+    description: Digest and python and machine and glibc of the wheelhouse. Without it nothing is installed.
+    type: dict
+  archive:
+    description: >-
+      The wheelhouse's archive on the node, which is removed afterwards. Without it the module says whether it is needed.
+    type: path
 """
 
+import contextlib
 import json
 import os
 import platform
@@ -43,7 +53,8 @@ for package in json.loads(sys.argv[1]):
 """
 STATE = """
 import os, sys, sysconfig
-print(sys.prefix, os.stat(sysconfig.get_path("purelib")).st_mtime_ns, sep="\\n")
+print(sys.prefix if sys.prefix != sys.base_prefix else "")
+print(os.stat(sysconfig.get_path("purelib")).st_mtime_ns)
 """
 
 
@@ -74,18 +85,21 @@ def numbers(version: str) -> tuple[int, ...]:
 # what is there
 
 
-def stamp_of(python: str, wheelhouse: dict[str, str] | None) -> tuple[Path, str]:
-    """Returns where it is noted that the environment was checked, and what has to stand there."""
+def stamp_of(python: str, wheelhouse: dict[str, str] | None) -> tuple[Path | None, str]:
+    """Returns where it is noted that the environment was checked, and what has to stand there.
+
+    The system's own Python is no environment: nothing is noted in its folder.
+    """
     if wheelhouse is not None:
         return Path(python).parent.parent / MARK, wheelhouse["digest"]
     prefix, changed_at = said(python, STATE).split("\n")[:2]
-    return Path(prefix) / MARK, changed_at
+    return Path(prefix) / MARK if prefix else None, changed_at
 
 
 def said(python: str, program: str, *arguments: str) -> str:
     """Returns what a program printed that this Python ran. Raises WheelsError with the last line of its error."""
     try:
-        done = subprocess.run([python, "-c", program, *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run([python, "-I", "-c", program, *arguments], capture_output=True, text=True, check=False)
     except OSError as error:
         raise WheelsError(f"{python} can't be run: {error.strerror}") from error
     if done.returncode:
@@ -94,19 +108,18 @@ def said(python: str, program: str, *arguments: str) -> str:
     return done.stdout
 
 
-def is_noted(mark: Path, stamp: str) -> bool:
+def is_noted(mark: Path | None, stamp: str) -> bool:
     try:
-        return mark.read_text(encoding="utf-8") == stamp
+        return mark is not None and mark.read_text(encoding="utf-8") == stamp
     except OSError:
         return False
 
 
-def note(mark: Path, stamp: str) -> None:
+def note(mark: Path | None, stamp: str) -> None:
     """Notes that the environment was checked, where its folder can be written."""
-    try:
-        mark.write_text(stamp, encoding="utf-8")
-    except OSError:
-        pass
+    if mark is not None:
+        with contextlib.suppress(OSError):
+            mark.write_text(stamp, encoding="utf-8")
 
 
 # installing
@@ -123,9 +136,22 @@ def install(archive: Path, python: str, wheelhouse: dict[str, str], packages: li
         house = Path(work, "house")
         unpack(archive, house)
         uv = uv_of(house, Path(work))
-        environment = {**os.environ, "UV_CACHE_DIR": str(Path(work, "cache")), "UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1"}
+        environment = {
+            **os.environ,
+            "UV_CACHE_DIR": str(Path(work, "cache")),
+            "UV_PYTHON_DOWNLOADS": "never",
+            "UV_NO_CONFIG": "1",
+        }
         run([str(uv), "venv", "--quiet", "--offline", "--clear", "--python", sys.executable, str(made)], environment)
-        options = ["--quiet", "--offline", "--no-index", "--find-links", str(house / "wheels"), "--require-hashes", "--no-deps"]
+        options = [
+            "--quiet",
+            "--offline",
+            "--no-index",
+            "--find-links",
+            str(house / "wheels"),
+            "--require-hashes",
+            "--no-deps",
+        ]
         listed = ["-r", str(house / "requirements.txt")]
         run([str(uv), "pip", "install", *options, "--python", str(made / "bin" / "python"), *listed], environment)
         kernels = made / "lib" / "centavo"
@@ -135,6 +161,7 @@ def install(archive: Path, python: str, wheelhouse: dict[str, str], packages: li
     check_imports(str(made / "bin" / "python"), packages, "The wheelhouse was installed, and")
     note(made / MARK, wheelhouse["digest"])
     lead(place, made)
+    archive.unlink()
 
 
 def unpack(archive: Path, house: Path) -> None:
@@ -190,7 +217,11 @@ def lead(place: Path, made: Path) -> None:
 
 
 def main() -> None:
-    package = {"package": {"type": "str", "required": True}, "module": {"type": "str", "required": True}, "version": {"type": "str"}}
+    package = {
+        "package": {"type": "str", "required": True},
+        "module": {"type": "str", "required": True},
+        "version": {"type": "str"},
+    }
     module = AnsibleModule(
         argument_spec={
             "python": {"type": "str", "required": True},
@@ -206,7 +237,9 @@ def main() -> None:
         mark, stamp = stamp_of(python, wheelhouse)
         is_there = is_noted(mark, stamp) and (wheelhouse is None or Path(python).exists())
         if not is_there and wheelhouse is None:
-            check_imports(python, packages, "This environment's nodes install nothing (centavo.yml has no nodes.wheelhouse), and")
+            check_imports(
+                python, packages, "This environment's nodes install nothing (centavo.yml has no nodes.wheelhouse), and"
+            )
             note(mark, stamp)
         if not is_there and wheelhouse is not None:
             if reason := misfit(wheelhouse):

@@ -19,6 +19,8 @@ CONNECT_TIMEOUT_S = 5
 ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
 """A connection is given up where the other side has not answered this many questions, one each interval."""
 KEYGEN_LIMIT_S = 60.0
+PERSIST_S = 600
+"""How long an idle connection is kept for later commands. It outlives the time between two looks."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class SshAccess:
             "-o",
             "ControlMaster=auto",
             "-o",
-            "ControlPersist=60s",
+            f"ControlPersist={PERSIST_S}s",
             "-o",
             f"ControlPath={self.control_path(instance.instance_id)}",
         ]
