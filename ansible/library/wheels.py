@@ -22,7 +22,8 @@ options:
     type: dict
   archive:
     description: >-
-      The wheelhouse's archive on the node, which is removed afterwards. Without it the module says whether it is needed.
+      The wheelhouse's archive on the node, which is removed afterwards. Without it the module says whether it is
+      needed.
     type: path
 """
 

@@ -47,7 +47,7 @@ def hashed(name: str) -> dict[str, str]:
 
 
 def test_there_is_a_file_for_each_set_of_packages_that_a_pipeline_installs() -> None:
-    assert HASHED == ["all", "build", "lint-3.10", "lint-3.11", "security", "uv"]
+    assert HASHED == ["all", "build", "lint-3.10", "lint-3.11", "node", "security", "uv"]
 
 
 def test_the_versions_are_those_of_the_set_up() -> None:
@@ -55,10 +55,15 @@ def test_the_versions_are_those_of_the_set_up() -> None:
     assert hashed("all") == wanted(REQUIREMENTS / "constraints.txt")
 
 
-@pytest.mark.parametrize("name", ["build", "uv"])
+@pytest.mark.parametrize("name", ["build", "node", "uv"])
 def test_what_is_installed_first_has_the_same_versions(name: str) -> None:
     assert hashed(name).items() <= hashed("all").items()
     assert wanted(REQUIREMENTS / f"{name}.txt").keys() <= hashed(name).keys()
+
+
+def test_a_node_gets_all_that_is_built_and_all_that_it_asks_for() -> None:
+    for name in ("build", "training", "node"):
+        assert wanted(REQUIREMENTS / f"{name}.txt").keys() <= hashed("node").keys()
 
 
 @pytest.mark.parametrize("name", ["lint-3.10", "lint-3.11", "security"])
