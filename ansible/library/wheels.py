@@ -241,7 +241,7 @@ def main() -> None:
             check_imports(
                 python, packages, "This environment's nodes install nothing (centavo.yml has no nodes.wheelhouse), and"
             )
-            note(mark, stamp)
+            note(*stamp_of(python, None))  # the imports may have written caches of compiled modules
         if not is_there and wheelhouse is not None:
             if reason := misfit(wheelhouse):
                 raise WheelsError(reason)
