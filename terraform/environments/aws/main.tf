@@ -70,7 +70,7 @@ module "centavo" {
   }
   login_user      = "ubuntu"
   fact_path       = "/etc/ansible/facts.d"
-  system_packages = ["python3-venv", "python3-dev", "g++", "cmake", "make", "libgomp1", "libquadmath0"]
+  system_packages = ["libgomp1", "libquadmath0"] # MXNet needs these libraries; all else comes from the wheelhouse
 
   tags = local.tags
 }

@@ -159,7 +159,7 @@ def test_a_corpus_that_lacks_something_is_told_before_anything_is_bought(desk: D
     desk.write_corpus()
     spoil(desk.root)
     for check in (desk.supplies.make_ready, lambda: check_corpus(desk.environment)):
-        with pytest.raises(ConfigError, match="training.yml: corpus") as raised:
+        with pytest.raises(ConfigError, match="names|must name") as raised:
             check()
         assert said in raised.value.what
 
@@ -168,5 +168,5 @@ def test_a_file_that_goes_after_the_check_ends_the_start_as_any_other_failure_of
     desk.write_corpus()
     desk.supplies.make_ready()
     (desk.root / "t.en").unlink()
-    with pytest.raises(SupplyError, match="t.en"):
+    with pytest.raises(SupplyError, match="can't be read"):
         desk.provide()
