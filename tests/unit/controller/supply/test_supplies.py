@@ -159,7 +159,7 @@ def test_a_corpus_that_lacks_something_is_told_before_anything_is_bought(desk: D
     desk.write_corpus()
     spoil(desk.root)
     for check in (desk.supplies.make_ready, lambda: check_corpus(desk.environment)):
-        with pytest.raises(ConfigError, match="names|must name") as raised:
+        with pytest.raises(ConfigError, match=r"names|must name") as raised:
             check()
         assert said in raised.value.what
 
