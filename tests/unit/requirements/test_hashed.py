@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -84,3 +88,15 @@ def test_everything_that_the_project_asks_for_is_among_them() -> None:
     assert {name: version for name, version in pins.items() if version} == {
         name: have[name] for name, version in pins.items() if version
     }
+
+
+def test_the_build_raises_setuptools_to_one_that_reads_the_flags_that_make_the_stale_c_file_anew() -> None:
+    """Ubuntu 22.04 makes environments with setuptools 59.6, which ignores DIST_EXTRA_CONFIG. GluonNLP's C file is then
+    compiled as it comes, and its import fails."""
+    assert "setuptools" in wanted(REQUIREMENTS / "build.txt")
+    assert version("setuptools") == wanted(REQUIREMENTS / "constraints.txt")["setuptools"]
+    program = "from setuptools import Distribution; print(*Distribution().find_config_files())"
+    flags = str(REQUIREMENTS / "build-force.cfg")
+    environment = {**os.environ, "DIST_EXTRA_CONFIG": flags}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert flags in done.stdout
