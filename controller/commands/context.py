@@ -19,9 +19,9 @@ from controller.edges.ansible import Ansible
 from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
-from controller.edges.store import Store
+from controller.edges.supplying.store import Store
+from controller.edges.supplying.wheel_builder import WheelBuilder
 from controller.edges.terraform import Terraform, TerraformLimits
-from controller.edges.wheel_builder import WheelBuilder
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
 from controller.observe.prices.asked import Wanted

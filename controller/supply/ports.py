@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from controller.edges.wheel_builder import Built
+from controller.edges.supplying.wheel_builder import Built
 
 
 class StorePort(Protocol):
-    """The part of `edges.store.Store` that is used here. Every method raises AwsError."""
+    """The part of `edges.supplying.store.Store` that is used here. Every method raises AwsError."""
 
     def has(self, bucket: str, key: str) -> bool: ...
 
@@ -26,7 +26,7 @@ class StorePort(Protocol):
 
 
 class BuilderPort(Protocol):
-    """The part of `edges.wheel_builder.WheelBuilder` that is used here. Every method raises SupplyError."""
+    """The part of `edges.supplying.wheel_builder.WheelBuilder` that is used here. Every method raises SupplyError."""
 
     def describe(self, python: str, glibc: str) -> Built: ...
 

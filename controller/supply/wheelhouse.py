@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.config.settings import WheelhouseSettings
-from controller.edges.wheel_builder import Built
+from controller.edges.supplying.wheel_builder import Built
 from controller.supply.ports import BuilderPort, BuildOnHead, StorePort
 from controller.supply.provided import Stored, Wheelhouse
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from controller.domain.errors import AwsError
-from controller.edges.store import Store
+from controller.edges.supplying.store import Store
 from tests.support.local_cloud import LocalCloud
 from tests.support.wheelhouse import PACKAGES, TinyWheelhouse, tiny_wheelhouse, variables
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.domain.errors import SupplyError
-from controller.edges.wheel_builder import Built
+from controller.edges.supplying.wheel_builder import Built
 
 DIGEST = "d" * 64
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from controller.domain.errors import StoppedError, SupplyError
-from controller.edges import wheel_builder
-from controller.edges.wheel_builder import WheelBuilder
+from controller.edges.supplying import wheel_builder
+from controller.edges.supplying.wheel_builder import WheelBuilder
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 MANIFEST = {"digest": "d" * 64, "sha256": "e" * 64}
 PRINTS = f"""
 import json, os, sys
@@ -86,10 +86,12 @@ class Head:
         }  # fmt: skip
         self.variables.write_text(json.dumps(variables))
         programs = Path(sys.executable).parent
+        path = f"{programs}:{os.environ['PATH']}"
+        play = [programs / "ansible-playbook", "playbooks/wheelhouse.yml"]
         return subprocess.run(
-            [programs / "ansible-playbook", "playbooks/wheelhouse.yml", "-i", self.inventory, "-e", f"@{self.variables}"],
+            [*play, "-i", self.inventory, "-e", f"@{self.variables}"],
             cwd=ROOT / "ansible", capture_output=True, text=True, check=False,
-            env={**os.environ, "HOME": str(self.home), "PATH": f"{programs}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"},
+            env={**os.environ, "HOME": str(self.home), "PATH": path, "ANSIBLE_NOCOLOR": "1"},
         )  # fmt: skip
 
 
