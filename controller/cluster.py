@@ -21,6 +21,8 @@ from controller.observe.made import Made, OutputsPort
 from controller.observe.prices.costs import Costs
 from controller.observe.reaching import Reaching
 from controller.record.journal import Journal
+from controller.supply.ports import BuilderPort, StorePort
+from controller.supply.supplies import Supplies
 
 PLAN_FILE = "capacity.tfplan"
 
@@ -47,6 +49,7 @@ class LiveCluster:
         costs: What head and workers cost.
         capacity: The capacity file.
         applier: What gives the groups their capacity.
+        supplies: What the nodes get through the bucket.
         nodes: What is done on the nodes.
     """
 
@@ -60,6 +63,9 @@ class LiveCluster:
         terraform: Terraform,
         ansible: Ansible,
         aws: Aws,
+        store: StorePort,
+        builder: BuilderPort,
+        tell: Callable[[str], None] = lambda message: None,
         observed: Callable[[Observation], None] = lambda observation: None,
     ) -> None:
         self._journal, self._observed = journal, observed
@@ -72,7 +78,8 @@ class LiveCluster:
         self.capacity = CapacityFile(environment.capacity_file, journal.check_writer)
         plan_file = environment.state_directory / PLAN_FILE
         self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file, journal.check_writer)
-        self.nodes = Nodes(ansible, self.instances, reaching, journal.set_members, journal.check_writer)
+        self.supplies = Supplies(environment, self.made, journal.directory, store, builder, tell)
+        self.nodes = Nodes(ansible, self.instances, reaching, self.supplies, journal.set_members, journal.check_writer)
 
     # what a pass sees
 

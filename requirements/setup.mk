@@ -51,6 +51,8 @@ HASH = $(BIN)/python -m uv pip compile --quiet --generate-hashes --no-header --n
 hashes: setup ## Write requirements/hashed anew: the hashes of all packages that pipelines install
 	@$(HASH) --python-version 3.10.12 --universal --no-deps requirements/constraints.txt -o requirements/hashed/all.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt -o requirements/hashed/build.txt
+	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt requirements/training.txt \
+		requirements/node.txt -o requirements/hashed/node.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/uv.txt -o requirements/hashed/uv.txt
 	@$(HASH) --python-version 3.10 --python-platform linux requirements/lint.txt -o requirements/hashed/lint-3.10.txt
 	@$(HASH) --python-version 3.11 --python-platform linux requirements/lint.txt -o requirements/hashed/lint-3.11.txt

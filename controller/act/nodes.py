@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from controller.domain import Instance
@@ -13,6 +15,7 @@ from controller.edges.files import write_whole
 from controller.edges.ssh import SshAccess
 from controller.observe.instances import Instances
 from controller.observe.reaching import Reaching
+from controller.supply.supplies import Supplies
 
 
 class PlaybooksPort(Protocol):
@@ -37,17 +40,18 @@ class Nodes:
         ansible: PlaybooksPort,
         instances: Instances,
         reaching: Reaching,
+        supplies: Supplies,
         keep_members: Callable[[frozenset[str]], None],
         check_writer: Callable[[], None] = lambda: None,
     ) -> None:
         """Makes the nodes of a run. `check_writer` raises SupersededError where nothing may be done any more."""
         self._ansible = ansible
         self._instances, self._reaching, self._keep_members = instances, reaching, keep_members
-        self._check_writer = check_writer
+        self._supplies, self._check_writer = supplies, check_writer
 
     def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         """Makes workers of these nodes, warm and ready to join, and a head of the head where that is asked for."""
-        self._keep_training_config()
+        self._supply()
         limit = [i.instance_id for i in instances] + ([self._instances.head().instance_id] if with_head else [])
         try:
             self._play("site.yml", instances, limit=limit, timeout_s=timeout_s)
@@ -57,7 +61,7 @@ class Nodes:
 
     def configure_all(self) -> Outcome:
         """Prepares the head and all running workers; changes nothing where all is so already."""
-        self._keep_training_config()
+        self._supply()
         timeout_s = self._reaching.environment.settings.controller.timeouts.configure_s
         return self._play("site.yml", self._instances.running(), timeout_s=timeout_s)
 
@@ -97,10 +101,30 @@ class Nodes:
             playbook,
             self._reaching.access(),
             [self._instances.head(), *instances],
-            {"centavo": self._reaching.variables(), **extra},
+            {"centavo": {**self._reaching.variables(), **self._supplies.variables()}, **extra},
             limit=limit,
             timeout_s=timeout_s,
         )
+
+    def _supply(self) -> None:
+        """Puts into the bucket what the nodes fetch from there."""
+        self._keep_training_config()
+        self._supplies.provide(self._reaching.training_config, self._build_wheelhouse)
+
+    def _build_wheelhouse(self, sources: Path, upload_url: str) -> Mapping[str, Any]:
+        """Builds the wheelhouse on the head, and uploads it where a URL is given. Returns its manifest."""
+        built = sources.with_name("manifest.json")
+        wheelhouse = self._reaching.environment.settings.nodes.wheelhouse
+        assert wheelhouse is not None
+        self._play(
+            "wheelhouse.yml",
+            [],
+            sources=str(sources),
+            built_for=wheelhouse.model_dump(),
+            manifest=str(built),
+            upload_url=upload_url,
+        )
+        return dict(json.loads(built.read_text(encoding="utf-8")))
 
     def _keep_training_config(self) -> None:
         """Copies training.yml, once in a run: nodes that join later get what the first ones got."""

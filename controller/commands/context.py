@@ -20,6 +20,8 @@ from controller.edges.ansible import Ansible
 from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
+from controller.edges.supplying.store import Store
+from controller.edges.supplying.wheel_builder import WheelBuilder
 from controller.edges.terraform import Terraform, TerraformLimits
 from controller.edges.terraform_plan import parse_plan
 from controller.loop import Approval, Decider, Optimizer, at_once
@@ -32,6 +34,7 @@ from controller.record.environment_lock import EnvironmentLock, locked
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
 from controller.record.live.reporter import Reporter
+from controller.supply.supplies import check_corpus
 
 
 @dataclass
@@ -90,8 +93,10 @@ class Context:
         return self.book.usd_per_hour
 
     def check_first_fleet(self) -> None:
-        """Raises ConfigError when a flavor of the initial fleet has no price, or the limits allow no such fleet."""
+        """Raises ConfigError when a flavor of the initial fleet has no price, the limits allow no such fleet, or a file
+        of the corpus is missing."""
         environment = self.environment
+        check_corpus(environment)
         flavors = {*environment.initial_fleet, *environment.settings.limits.max_nodes_per_flavor}
         prices = self.prices(Wanted(dict.fromkeys(flavors)))
         require_prices(prices, environment.initial_fleet, environment)
@@ -124,6 +129,9 @@ class Context:
             terraform=self.terraform(journal.directory),
             ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping, self.clock.now),
             aws=Aws(environment.settings.aws.region),
+            store=Store(environment.settings.aws.region),
+            builder=WheelBuilder(environment.root, self.clock.is_stopping),
+            tell=self._note,
             observed=observed,
         )
 
@@ -171,6 +179,7 @@ class Context:
         that was killed is made again as a first one.
         """
         self.check_first_fleet()
+        cluster.supplies.make_ready()
         terraform = self.terraform(journal.directory)
         fleet = cluster.capacity.read()
         if fleet.size == 0:

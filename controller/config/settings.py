@@ -189,6 +189,13 @@ class ControllerSettings(_Section):
         )
 
 
+class WheelhouseSettings(_Section):
+    """For which nodes packages are built: what their image has."""
+
+    python: Annotated[str, Field(pattern=r"^3\.\d+$")]
+    glibc: Annotated[str, Field(pattern=r"^\d+\.\d+$")]
+
+
 class NodeSettings(_Section):
     """What Ansible needs to know of the nodes."""
 
@@ -197,6 +204,8 @@ class NodeSettings(_Section):
     root: str
     python: str
     fact_path: str
+    wheelhouse: WheelhouseSettings | None = None
+    """Where the nodes' packages come from. None: their Python has all packages already, and nothing is installed."""
 
 
 class TrainingSettings(_Section):

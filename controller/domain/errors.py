@@ -68,6 +68,10 @@ class AnsibleError(CentavoError):
         self.hosts = hosts or {}
 
 
+class SupplyError(AnsibleError):
+    """What the nodes need could not be made, such as their packages."""
+
+
 class AwsError(CentavoError):
     """The AWS API could not be reached or refused a call."""
 

@@ -33,7 +33,13 @@ LOGIN_LIMIT_S = 10
 """How long SSH may take to log in, as in ansible.cfg."""
 LOOK_NODE_S = 1.0
 """The time that Ansible may take for each node of a look, beside the waiting."""
-LIMITS_S: Mapping[str, float] = {"hosts.yml": 90, "start.yml": 180, "stop.yml": 300, "fetch.yml": 1800}
+LIMITS_S: Mapping[str, float] = {
+    "hosts.yml": 90,
+    "start.yml": 180,
+    "stop.yml": 300,
+    "fetch.yml": 1800,
+    "wheelhouse.yml": 3600,
+}
 """How long a playbook may take that is given no time limit. Stopping waits for the launcher, for a minute at most."""
 OTHER_LIMIT_S = 600.0
 POLL_S = 1

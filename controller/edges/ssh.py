@@ -25,6 +25,8 @@ ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
 PERSIST_S = 600
 """How long a shared connection stays open unused, in seconds: longer than the time between two looks."""
 KEYGEN_LIMIT_S = 60.0
+PERSIST_S = 600
+"""How long an idle connection is kept for later commands. It outlives the time between two looks."""
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ class Reaching:
             "min_np": MIN_RANKS,
             "max_np": self._max_ranks(),
             "environment": self.environment.name,
+            "boot_s": round(settings.controller.timeouts.boot_s),
         }
 
     def _program(self) -> str:

@@ -71,7 +71,7 @@ module "centavo" {
   }
   login_user      = "admin"
   fact_path       = "/etc/ansible/facts.d"
-  system_packages = ["python3-venv", "libgomp1", "libquadmath0"] # what MXNet and the virtual environment need at run time
+  system_packages = ["libgomp1", "libquadmath0"] # MXNet needs these libraries; all else comes from the wheelhouse
 
   tags = local.tags
 }

@@ -18,6 +18,7 @@ from controller.loop.decide_settings import decide_settings
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
 from controller.record.live.reporter import PlainReporter, Reporter
+from tests.unit.controller.supplying import NoBuilder, WorldStore
 from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldClock, WorldTerraform
 
 PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}
@@ -82,6 +83,8 @@ class Controller:
             terraform=self.terraform,
             ansible=self.ansible,
             aws=WorldAws(world),
+            store=WorldStore(),
+            builder=NoBuilder(),
         )
         self.decide = decider or self._decider()
         self.optimizer = Optimizer(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -47,7 +51,7 @@ def hashed(name: str) -> dict[str, str]:
 
 
 def test_there_is_a_file_for_each_set_of_packages_that_a_pipeline_installs() -> None:
-    assert HASHED == ["all", "build", "lint-3.10", "lint-3.11", "security", "uv"]
+    assert HASHED == ["all", "build", "lint-3.10", "lint-3.11", "node", "security", "uv"]
 
 
 def test_the_versions_are_those_of_the_set_up() -> None:
@@ -55,10 +59,15 @@ def test_the_versions_are_those_of_the_set_up() -> None:
     assert hashed("all") == wanted(REQUIREMENTS / "constraints.txt")
 
 
-@pytest.mark.parametrize("name", ["build", "uv"])
+@pytest.mark.parametrize("name", ["build", "node", "uv"])
 def test_what_is_installed_first_has_the_same_versions(name: str) -> None:
     assert hashed(name).items() <= hashed("all").items()
     assert wanted(REQUIREMENTS / f"{name}.txt").keys() <= hashed(name).keys()
+
+
+def test_a_node_gets_all_that_is_built_and_all_that_it_asks_for() -> None:
+    for name in ("build", "training", "node"):
+        assert wanted(REQUIREMENTS / f"{name}.txt").keys() <= hashed("node").keys()
 
 
 @pytest.mark.parametrize("name", ["lint-3.10", "lint-3.11", "security"])
@@ -79,3 +88,15 @@ def test_everything_that_the_project_asks_for_is_among_them() -> None:
     assert {name: version for name, version in pins.items() if version} == {
         name: have[name] for name, version in pins.items() if version
     }
+
+
+def test_the_build_raises_setuptools_to_one_that_reads_the_flags_that_make_the_stale_c_file_anew() -> None:
+    """Ubuntu 22.04 makes environments with setuptools 59.6, which ignores DIST_EXTRA_CONFIG. GluonNLP's C file is then
+    compiled as it comes, and its import fails."""
+    assert "setuptools" in wanted(REQUIREMENTS / "build.txt")
+    assert version("setuptools") == wanted(REQUIREMENTS / "constraints.txt")["setuptools"]
+    program = "from setuptools import Distribution; print(*Distribution().find_config_files())"
+    flags = str(REQUIREMENTS / "build-force.cfg")
+    environment = {**os.environ, "DIST_EXTRA_CONFIG": flags}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert flags in done.stdout

@@ -63,7 +63,7 @@ def _split(settings: CorpusSettings, name: str) -> list[Pair]:
     paths = getattr(settings, name)
     if len(paths) != 2:
         raise CorpusError(f"corpus `files` needs `{name}: [source file, target file]`, not {list(paths)}")
-    return read_pairs(Path(paths[0]), Path(paths[1]))
+    return read_pairs(Path(paths[0]).expanduser(), Path(paths[1]).expanduser())
 
 
 def load(settings: CorpusSettings) -> Corpus:

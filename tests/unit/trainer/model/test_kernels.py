@@ -45,6 +45,37 @@ def test_another_processor_gets_a_library_of_its_own(nowhere_compiled: Path, mon
     assert compiler.compiled() != first
 
 
+@pytest.mark.parametrize(
+    ("abilities", "level"),
+    [
+        ((*compiler.LEVELS["x86-64-v4"], "amx"), "x86-64-v4"),
+        (compiler.LEVELS["x86-64-v3"], "x86-64-v3"),
+        (("sse2",), None),
+    ],
+)
+def test_a_library_that_came_with_the_environment_saves_the_compiling(
+    nowhere_compiled: Path, monkeypatch: pytest.MonkeyPatch, abilities: tuple[str, ...], level: str | None
+) -> None:
+    """The wheelhouse brings one for each level. A node without a compiler takes the highest that its processor has."""
+    folder = nowhere_compiled / "environment" / "lib" / "centavo"
+    folder.mkdir(parents=True)
+    for each in compiler.LEVELS:
+        (folder / compiler.name_for(each)).write_text(each)
+    monkeypatch.setattr(processor, "description", lambda: f"flags : {' '.join(abilities)}")
+    monkeypatch.setattr(compiler, "compile_to", lambda path: path.write_text("compiled here"))
+    assert compiler.compiled().read_text() == (level or "compiled here")
+
+
+def test_a_library_of_other_sources_is_not_taken(nowhere_compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = nowhere_compiled / "environment" / "lib" / "centavo"
+    folder.mkdir(parents=True)
+    for each in compiler.LEVELS:
+        (folder / compiler.name_for(each)).write_text(each)
+    monkeypatch.setattr(compiler, "SOURCES", nowhere_compiled)
+    monkeypatch.setattr(compiler, "compile_to", lambda path: path.write_text("compiled here"))
+    assert compiler.compiled().read_text() == "compiled here"
+
+
 @pytest.mark.parametrize(("command", "message"), [("no-such-compiler", "cannot be used"), ("false", "failed")])
 def test_a_compiler_that_is_missing_or_fails_is_named(
     nowhere_compiled: Path, monkeypatch: pytest.MonkeyPatch, command: str, message: str
