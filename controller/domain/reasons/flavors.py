@@ -60,6 +60,21 @@ class UnavailableForNow(Reason):
 
 
 @dataclass(frozen=True)
+class MemoryTooSmall(Reason):
+    """The flavor has too little memory for the training, so that its nodes are not bought."""
+
+    code: ClassVar[str] = "memory-too-small"
+    memory_bytes: int
+    """Of the instance type."""
+    needed_bytes: int
+    """Of one worker process."""
+    reserved_bytes: int
+    """For the operating system and everything but the training."""
+    is_measured: bool
+    """Whether a node that trains has told the need. Otherwise it is the trainer's estimate."""
+
+
+@dataclass(frozen=True)
 class NotMeasured(Reason):
     """No node of the flavor has been measured."""
 

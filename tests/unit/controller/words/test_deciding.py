@@ -65,6 +65,8 @@ EXAMPLES: tuple[Reason, ...] = (
     f.PriceStale(90_000.0, 86_400.0),
     f.Excluded("excluded in centavo.yml"),
     f.UnavailableForNow(600.0),
+    f.MemoryTooSmall(1 << 30, 800 << 20, 512 << 20, is_measured=True),
+    f.MemoryTooSmall(1 << 30, 3 << 30, 512 << 20, is_measured=False),
     f.NotMeasured(),
     f.TooFewSteps(12, 20),
     f.BadNodesLeftOut(("i-0a", "i-0b")),
