@@ -8,6 +8,7 @@ Each command imports what it needs when it runs, so that `attach` starts without
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 from collections.abc import Sequence
@@ -46,6 +47,12 @@ def _parser() -> argparse.ArgumentParser:
     warm.add_argument("--socket", type=Path, required=True, help="the Unix socket to wait at")
     _add_wanted(warm)
     warm.set_defaults(run=_warm)
+
+    memory = commands.add_parser(
+        "memory", help="estimate the least memory of a worker process by training.yml alone, as JSON"
+    )
+    memory.add_argument("--config", type=Path, required=True, help="training.yml")
+    memory.set_defaults(run=_memory)
 
     attach = commands.add_parser(
         "attach", help="connect a launcher, on standard input, with the warm worker of this node"
@@ -180,6 +187,14 @@ def _warm(options: argparse.Namespace) -> int:
     from trainer.worker.begin import begin
 
     return begin(options.config, options.overrides, options.socket, options.fact_path, options.wanted_file)
+
+
+def _memory(options: argparse.Namespace) -> int:
+    from trainer.settings.file import read
+    from trainer.training.memory_preflight import least_bytes
+
+    print(json.dumps({"needed_bytes": least_bytes(read(options.config))}))
+    return 0
 
 
 def _attach(options: argparse.Namespace) -> int:

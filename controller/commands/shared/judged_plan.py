@@ -23,7 +23,8 @@ def summarize_plan(context: Context, plan: Plan, acknowledged: frozenset[Danger]
     limits = environment.limits()
     prices = context.prices(_wanted_by(plan))
     evidence = _evidence(environment, plan, prices) if not plan.is_empty or plan.fleet_after.size else Evidence()
-    return summarize(environment.name, plan, prices, evidence, limits.max_usd_per_hour, acknowledged)
+    too_small = context.too_small(plan, evidence.memory_need)
+    return summarize(environment.name, plan, prices, evidence, limits.max_usd_per_hour, acknowledged, too_small)
 
 
 def refuse_dangers(summary: PlanSummary) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -72,6 +73,15 @@ class MemoryTooSmall(Reason):
     """For the operating system and everything but the training."""
     is_measured: bool
     """Whether a node that trains has told the need. Otherwise it is the trainer's estimate."""
+
+
+@dataclass(frozen=True)
+class FlavorsTooSmall(Reason):
+    """Nodes of these flavors were to be bought, and are too small for the training. None was bought."""
+
+    code: ClassVar[str] = "flavors-too-small"
+    flavors: Mapping[str, Reason]
+    """Each with the reason."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
+from controller.domain.memory import MemoryNeed
+from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.edges.terraform_plan import Action, Plan
 from controller.review.plans.dangers import Danger
-from controller.review.plans.plan_guard import GuardVerdict, HourlyLimit, judge
+from controller.review.plans.plan_guard import NOTHING_TOO_SMALL, GuardVerdict, HourlyLimit, judge
 from controller.words import numbers as words
 
 
@@ -23,6 +25,8 @@ class Evidence:
     """The run that measured."""
     step: int | None = None
     total_steps: int | None = None
+    memory_need: MemoryNeed | None = None
+    """What a worker process of the run has needed."""
     has_ended: bool = False
     """Whether the run is over. Times and costs are then those of a whole training like it."""
 
@@ -82,6 +86,8 @@ class PlanSummary:
     evidence: Evidence
     unpriced: tuple[str, ...] = ()
     """Instance types in use that have no price."""
+    too_small: Mapping[str, MemoryTooSmall] = field(default_factory=dict)
+    """The flavors that can't hold the training, each with the reason."""
 
     @property
     def acknowledging(self) -> str:
@@ -107,6 +113,7 @@ def summarize(
     evidence: Evidence,
     max_usd_per_hour: float | None = None,
     acknowledged: frozenset[Danger] = frozenset(),
+    too_small: Mapping[str, MemoryTooSmall] = NOTHING_TOO_SMALL,
 ) -> PlanSummary:
     """Returns what a plan comes to. `max_usd_per_hour` is the limit on the workers, as centavo.yml has it."""
     before, after = plan.fleet_before, plan.fleet_after
@@ -125,9 +132,10 @@ def summarize(
         time_to_finish_s=Quantity(*(e.remaining_s if e else None for e in estimates)),
         usd_per_hour=usd_per_hour,
         flavors=_rows(plan, prices, evidence),
-        verdict=judge(plan, limit, acknowledged),
+        verdict=judge(plan, limit, acknowledged, too_small),
         evidence=evidence,
         unpriced=_unpriced(plan, prices),
+        too_small=too_small,
     )
 
 

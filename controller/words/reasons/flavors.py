@@ -56,6 +56,12 @@ def _(reason: reasons.MemoryTooSmall) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.FlavorsTooSmall) -> str:
+    told = "; ".join(f"{flavor}: {reason_in_words(why)}" for flavor, why in reason.flavors.items())
+    return f"nothing was bought, since nodes would be too small ({told})"
+
+
+@reason_in_words.register
 def _(reason: reasons.NotMeasured) -> str:
     return NOT_MEASURED
 

@@ -67,6 +67,7 @@ EXAMPLES: tuple[Reason, ...] = (
     f.UnavailableForNow(600.0),
     f.MemoryTooSmall(1 << 30, 800 << 20, 512 << 20, is_measured=True),
     f.MemoryTooSmall(1 << 30, 3 << 30, 512 << 20, is_measured=False),
+    f.FlavorsTooSmall({"t3.micro": f.MemoryTooSmall(1 << 30, 3 << 30, 512 << 20, is_measured=False)}),
     f.NotMeasured(),
     f.TooFewSteps(12, 20),
     f.BadNodesLeftOut(("i-0a", "i-0b")),
