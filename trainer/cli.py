@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 EXIT_USAGE = 2
+FACT_FILE = "iteration.fact"
+"""As in `trainer.node.fact`, whose import `attach` need not wait for."""
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -59,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     attach.add_argument("--socket", type=Path, required=True, help="the Unix socket that the warm worker waits at")
     attach.add_argument("--wait", type=float, default=120.0, metavar="S", help="seconds to wait for it (default: 120)")
+    attach.add_argument("--fact-path", type=Path, help="the folder of the iteration fact, which is reported")
     attach.set_defaults(run=_attach)
 
     _add_launch(commands.add_parser("launch", help="train on the hosts of a file; the file may change meanwhile"))
@@ -200,7 +203,8 @@ def _memory(options: argparse.Namespace) -> int:
 def _attach(options: argparse.Namespace) -> int:
     from trainer.worker.attach import attach
 
-    return attach(options.socket, options.wait)
+    folder = None if options.fact_path is None else options.fact_path.expanduser()
+    return attach(options.socket, options.wait, None if folder is None else folder / FACT_FILE)
 
 
 def _launch(options: argparse.Namespace) -> int:
