@@ -18,10 +18,14 @@ Ask = Callable[[Sequence[Instance]], Outcome]
 
 
 class Asking:
-    """Asks look after look. Remembers who reported to the head at the last one."""
+    """Asks look after look. Remembers who reported to the head at the last one.
 
-    def __init__(self) -> None:
-        self._reported: frozenset[str] = frozenset()
+    Args:
+        reported: Who has reported before the first look (instance ids), as far as that is known.
+    """
+
+    def __init__(self, reported: frozenset[str] = frozenset()) -> None:
+        self._reported = reported
 
     def ask(self, head: Instance, workers: Sequence[Instance], ask: Ask) -> Outcome:
         """Returns what the head and these workers say.
