@@ -10,21 +10,18 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
+from controller.commands.shared.node_memory import refuse_too_small
 from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
 from controller.config.load import load_environment
 from controller.domain import Observation, Price
-from controller.domain.errors import NodesTooSmallError
-from controller.domain.memory import RESERVED_MIB, MemoryNeed, memory_shortage
-from controller.domain.reasons.flavors import FlavorsTooSmall, MemoryTooSmall
 from controller.edges.ansible import Ansible
 from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
 from controller.edges.terraform import Terraform, TerraformLimits
-from controller.edges.terraform_plan import Plan, parse_plan
-from controller.edges.trainer import estimated_need
+from controller.edges.terraform_plan import parse_plan
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
 from controller.observe.prices.asked import Wanted
@@ -35,8 +32,6 @@ from controller.record.environment_lock import EnvironmentLock, locked
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
 from controller.record.live.reporter import Reporter
-from controller.review.plans.plan_guard import bought_too_small
-from controller.words.reasons import reason_in_words
 
 
 @dataclass
@@ -54,7 +49,7 @@ class Context:
 
     def __post_init__(self) -> None:
         api = AwsPrices(self.environment.settings.aws.region)
-        self.book = open_book(self.environment, api, self.clock.now, self._note)
+        self.book = open_book(self.environment, api, self.clock.now, self.note)
         self._journal: Journal | None = None
         self._lock: EnvironmentLock | None = None
 
@@ -68,7 +63,7 @@ class Context:
             LockedError: Another command is inside.
         """
         environment = self.environment
-        with locked(environment.state_directory, environment.name, command, self.clock.now(), self._note) as lock:
+        with locked(environment.state_directory, environment.name, command, self.clock.now(), self.note) as lock:
             self._lock = lock
             yield
 
@@ -80,7 +75,7 @@ class Context:
     def take_over(self, journal: Journal) -> None:
         """Makes this command the only writer of a run. A command that changes nothing takes over nothing."""
         if self._lock is not None:
-            journal.tell = self._note
+            journal.tell = self.note
             journal.take_over(self._lock)
 
     # prices
@@ -102,42 +97,6 @@ class Context:
         require_prices(prices, environment.initial_fleet, environment)
         check_limits(environment, {flavor: price.usd_per_hour for flavor, price in prices.items()})
 
-    # memory
-
-    def too_small(self, plan: Plan, need: MemoryNeed | None = None) -> dict[str, MemoryTooSmall]:
-        """Returns the flavors of a plan that can't hold the training, each with the reason.
-
-        Args:
-            plan: The plan, which knows the memory of its flavors.
-            need: What a training has needed; None where that is not known. Then the trainer's estimate counts.
-        """
-        flavors = [flavor for flavor in plan.fleet_after if flavor in plan.memory_bytes]
-        if not flavors:
-            return {}
-        need = need or estimated_need(self.environment.path(self.environment.settings.training.config), self._note)
-        reserved_mib = self.environment.settings.controller.decide.reserved_memory_mib
-        reserved_mib = RESERVED_MIB if reserved_mib is None else reserved_mib
-        shortages = {f: memory_shortage(plan.memory_bytes[f], need, reserved_mib) for f in flavors}
-        return {flavor: shortage for flavor, shortage in shortages.items() if shortage is not None}
-
-    def refuse_too_small(self, plan: Plan) -> None:
-        """Checks that a plan buys no nodes that can't hold the training.
-
-        Raises:
-            NodesTooSmallError: It does. The reason is that of the first such flavor.
-        """
-        too_small = self.too_small(plan)
-        bought = bought_too_small(plan, too_small)
-        if bought:
-            told = "\n".join(f"  {flavor}: {reason_in_words(too_small[flavor])}" for flavor in bought)
-            raise NodesTooSmallError(
-                f"The nodes that would be bought are too small for the training:\n{told}",
-                f"Give the fleet flavors with more memory ({self.environment.capacity_file} and fleet.initial of"
-                f" {self.environment.settings_file}), or make the model or the vocabulary smaller"
-                f" ({self.environment.settings.training.config}).",
-                reason=FlavorsTooSmall({flavor: too_small[flavor] for flavor in bought}),
-            )
-
     # edges
 
     def terraform(self, log_directory: Path | None = None) -> Terraform:
@@ -147,7 +106,7 @@ class Context:
         init_script = [str(environment.root / "terraform" / "init"), environment.name]
         limits = TerraformLimits(**environment.settings.controller.timeouts.terraform.model_dump())
         records = environment.state_directory / "terraform"
-        return Terraform(environment.directory, log, init_script, self.clock.is_stopping, limits, records, self._note)
+        return Terraform(environment.directory, log, init_script, self.clock.is_stopping, limits, records, self.note)
 
     def cluster(self, journal: Journal) -> LiveCluster:
         """Returns the cluster, as one run sees it."""
@@ -224,7 +183,7 @@ class Context:
         exists = terraform.is_made()
         plan = terraform.plan(self.environment.state_directory / "apply.tfplan")
         if plan.has_changes:
-            self.refuse_too_small(parse_plan(plan.document))
+            refuse_too_small(self.environment, parse_plan(plan.document), self.note)
             if exists:
                 self.admit(plan.document)
             journal.check_writer()
@@ -252,7 +211,8 @@ class Context:
             approval=approval,
         )
 
-    def _note(self, message: str) -> None:
+    def note(self, message: str) -> None:
+        """Tells people something, and keeps it in the journal if there is a run."""
         now = self.clock.now()
         if self._journal is not None:
             self._journal.add_event(now, "note", message)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.commands.context import Context
+from controller.commands.shared.node_memory import find_too_small
 from controller.config.environment import Environment
 from controller.domain import Fleet, Market, Price, head_price
 from controller.domain.errors import GuardError
@@ -23,7 +24,7 @@ def summarize_plan(context: Context, plan: Plan, acknowledged: frozenset[Danger]
     limits = environment.limits()
     prices = context.prices(_wanted_by(plan))
     evidence = _evidence(environment, plan, prices) if not plan.is_empty or plan.fleet_after.size else Evidence()
-    too_small = context.too_small(plan, evidence.memory_need)
+    too_small = find_too_small(environment, plan, context.note, evidence.memory_need)
     return summarize(environment.name, plan, prices, evidence, limits.max_usd_per_hour, acknowledged, too_small)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from controller.commands.apply import apply_sealed
 from controller.commands.review import REFUSED, review
+from controller.commands.shared.node_memory import refuse_too_small
 from controller.domain.errors import GuardError, NodesTooSmallError
 from controller.domain.memory import MIB, MemoryNeed
 from controller.edges import trainer
@@ -49,7 +50,7 @@ def with_memory(desk: Desk, monkeypatch: pytest.MonkeyPatch, mebibytes: dict[str
 def needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A training that is estimated to need 3 GiB."""
     need = MemoryNeed(3 * GIB_IN_MIB * MIB, is_measured=False)
-    monkeypatch.setattr("controller.commands.context.estimated_need", lambda config, tell: need)
+    monkeypatch.setattr("controller.commands.shared.node_memory.estimated_need", lambda config, tell: need)
 
 
 def grown(document: dict[str, Any]) -> str:
@@ -80,7 +81,7 @@ def test_a_plan_that_buys_nodes_which_are_too_small_is_refused_until_a_person_me
 def test_nodes_that_are_large_enough_are_bought(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     document = with_memory(desk, monkeypatch, {})
     enough = with_memory(desk, monkeypatch, dict.fromkeys(parse_plan(document).fleet_after, 3584))
-    desk.refuse_too_small(parse_plan(enough))
+    refuse_too_small(desk.environment, parse_plan(enough), desk.note)
     review(desk, options("review"))
     assert apply_sealed(desk, options("apply", "--plan", "latest")) == 0
 
@@ -92,7 +93,7 @@ def test_a_run_on_nodes_that_are_too_small_is_refused_and_told_what_to_do(
     flavor = grown(with_memory(desk, monkeypatch, {}))
     document = with_memory(desk, monkeypatch, {flavor: 3583})
     with pytest.raises(NodesTooSmallError) as error:
-        desk.refuse_too_small(parse_plan(document))
+        refuse_too_small(desk.environment, parse_plan(document), desk.note)
     assert flavor in error.value.what and "fleet.initial" in error.value.next_step
     assert error.value.reason.code == "flavors-too-small"
 
@@ -102,13 +103,13 @@ def test_a_plan_that_does_not_know_the_memory_is_not_judged_by_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, size: Any
 ) -> None:
     asked: list[object] = []
-    monkeypatch.setattr("controller.commands.context.estimated_need", lambda *given: asked.append(given))
+    monkeypatch.setattr("controller.commands.shared.node_memory.estimated_need", lambda *given: asked.append(given))
     flavor = grown(with_memory(desk, monkeypatch, {}))
     for document in (
         with_memory(desk, monkeypatch, {flavor: size}),
         {**with_memory(desk, monkeypatch, {}), "prior_state": None},
     ):
-        desk.refuse_too_small(parse_plan(document))
+        refuse_too_small(desk.environment, parse_plan(document), desk.note)
     assert asked == []
 
 
