@@ -93,7 +93,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal bench-look
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -112,6 +112,8 @@ bench-report: setup ## Time the report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
 bench-journal: setup ## Measure the journal of 10,000 passes of 1,000 nodes
 	@$(BIN)/python -m tests.bench.bench_journal $(OPTIONS)
+bench-look: setup ## Time a look at 200 and at 1,000 nodes, with their reports on the head and without
+	@$(BIN)/python -m tests.bench.bench_look $(OPTIONS)
 
 .PHONY: help
 help: ## Show this list

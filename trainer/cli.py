@@ -8,6 +8,7 @@ Each command imports what it needs when it runs, so that `attach` starts without
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 EXIT_USAGE = 2
+FACT_FILE = "iteration.fact"
+"""As in `trainer.node.fact`, whose import `attach` need not wait for."""
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -47,11 +50,18 @@ def _parser() -> argparse.ArgumentParser:
     _add_wanted(warm)
     warm.set_defaults(run=_warm)
 
+    memory = commands.add_parser(
+        "memory", help="estimate the least memory of a worker process by training.yml alone, as JSON"
+    )
+    memory.add_argument("--config", type=Path, required=True, help="training.yml")
+    memory.set_defaults(run=_memory)
+
     attach = commands.add_parser(
         "attach", help="connect a launcher, on standard input, with the warm worker of this node"
     )
     attach.add_argument("--socket", type=Path, required=True, help="the Unix socket that the warm worker waits at")
     attach.add_argument("--wait", type=float, default=120.0, metavar="S", help="seconds to wait for it (default: 120)")
+    attach.add_argument("--fact-path", type=Path, help="the folder of the iteration fact, which is reported")
     attach.set_defaults(run=_attach)
 
     _add_launch(commands.add_parser("launch", help="train on the hosts of a file; the file may change meanwhile"))
@@ -182,10 +192,19 @@ def _warm(options: argparse.Namespace) -> int:
     return begin(options.config, options.overrides, options.socket, options.fact_path, options.wanted_file)
 
 
+def _memory(options: argparse.Namespace) -> int:
+    from trainer.settings.file import read
+    from trainer.training.memory_preflight import least_bytes
+
+    print(json.dumps({"needed_bytes": least_bytes(read(options.config))}))
+    return 0
+
+
 def _attach(options: argparse.Namespace) -> int:
     from trainer.worker.attach import attach
 
-    return attach(options.socket, options.wait)
+    folder = None if options.fact_path is None else options.fact_path.expanduser()
+    return attach(options.socket, options.wait, None if folder is None else folder / FACT_FILE)
 
 
 def _launch(options: argparse.Namespace) -> int:

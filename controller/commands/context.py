@@ -11,6 +11,7 @@ from typing import Any
 from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
 from controller.commands.shared.before_apply import check_before_apply
+from controller.commands.shared.node_memory import refuse_too_small
 from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
@@ -52,7 +53,7 @@ class Context:
 
     def __post_init__(self) -> None:
         api = AwsPrices(self.environment.settings.aws.region)
-        self.book = open_book(self.environment, api, self.clock.now, self._note)
+        self.book = open_book(self.environment, api, self.clock.now, self.note)
         self._journal: Journal | None = None
         self._lock: EnvironmentLock | None = None
 
@@ -66,7 +67,7 @@ class Context:
             LockedError: Another command is inside.
         """
         environment = self.environment
-        with locked(environment.state_directory, environment.name, command, self.clock.now(), self._note) as lock:
+        with locked(environment.state_directory, environment.name, command, self.clock.now(), self.note) as lock:
             self._lock = lock
             yield
 
@@ -78,7 +79,7 @@ class Context:
     def take_over(self, journal: Journal) -> None:
         """Makes this command the only writer of a run. A command that changes nothing takes over nothing."""
         if self._lock is not None:
-            journal.tell = self._note
+            journal.tell = self.note
             journal.take_over(self._lock)
 
     # prices
@@ -111,7 +112,7 @@ class Context:
         init_script = [str(environment.root / "terraform" / "init"), environment.name]
         limits = TerraformLimits(**environment.settings.controller.timeouts.terraform.model_dump())
         records = environment.state_directory / "terraform"
-        return Terraform(environment.directory, log, init_script, self.clock.is_stopping, limits, records, self._note)
+        return Terraform(environment.directory, log, init_script, self.clock.is_stopping, limits, records, self.note)
 
     def cluster(self, journal: Journal) -> LiveCluster:
         """Returns the cluster, as one run sees it."""
@@ -192,7 +193,9 @@ class Context:
         exists = terraform.is_made()
         plan = terraform.plan(self.environment.state_directory / "apply.tfplan")
         if plan.has_changes:
-            check_before_apply(self.environment, parse_plan(plan.document))
+            parsed = parse_plan(plan.document)
+            check_before_apply(self.environment, parsed)
+            refuse_too_small(self.environment, parsed, self.note)
             if exists:
                 self.admit(plan.document)
             journal.check_writer()
@@ -220,7 +223,8 @@ class Context:
             approval=approval,
         )
 
-    def _note(self, message: str) -> None:
+    def note(self, message: str) -> None:
+        """Tells people something, and keeps it in the journal if there is a run."""
         now = self.clock.now()
         if self._journal is not None:
             self._journal.add_event(now, "note", message)

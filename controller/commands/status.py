@@ -10,13 +10,15 @@ from controller.commands.context import Context
 from controller.commands.shared.chosen_run import run_or_latest
 from controller.commands.shared.command import Command
 from controller.domain import Fleet, Observation
+from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.domain.times import iso
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal, Stage
 from controller.record.live.observation_line import describe
 from controller.words.numbers import UNKNOWN
+from controller.words.reasons import reason_in_words
 
-ONLY_IF_SET = ("deadline_at", "budget_usd")
+ONLY_IF_SET = ("deadline_at", "budget_usd", "too_small")
 """Fields that people are shown only if they have a value."""
 
 
@@ -54,8 +56,16 @@ def _run(context: Context, journal: Journal, is_up: bool) -> dict[str, Any]:
         "deadline_at": None if info.constraints.deadline_at is None else iso(info.constraints.deadline_at),
         "budget_usd": info.constraints.budget_usd,
         "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
+        "too_small": _too_small(journal),
         "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],
     }
+
+
+def _too_small(journal: Journal) -> list[str]:
+    """Returns the flavors that the last decision found too small for the training, each with the reason."""
+    decision = journal.last_decision()
+    notes = [(f.flavor, note) for f in (decision.flavors if decision else ()) for note in f.notes]
+    return [f"{flavor}: {reason_in_words(note)}" for flavor, note in notes if isinstance(note, MemoryTooSmall)]
 
 
 def _seen(context: Context, journal: Journal, observation: Observation, spent_usd: float) -> dict[str, Any]:
@@ -72,7 +82,7 @@ def _seen(context: Context, journal: Journal, observation: Observation, spent_us
 
 def _print(document: dict[str, Any]) -> None:
     for name, value in document.items():
-        if value is not None or name not in ONLY_IF_SET:
+        if value not in (None, []) or name not in ONLY_IF_SET:
             print(f"{name.replace('_', ' '):>22}  {_in_words(value)}")
 
 

@@ -77,4 +77,5 @@ class DecideOptions(_Options):
     detailed: StrictBool | None = None
     runners_up: Count | None = None
     max_usd_per_node_hour: Positive | None = None
+    reserved_memory_mib: Count | None = None
     clock_skew_s: Seconds | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from controller.domain import Flavor
 from controller.domain.batches import Batches
+from controller.domain.memory import RESERVED_MIB
 from controller.domain.objective import Objective
 
 
@@ -89,6 +90,9 @@ class DecideSettings:
     """Prices fetched longer ago than this are stale; None: prices do not age."""
     max_usd_per_node_hour: float = 500.0
     """A higher price counts as a mistake, and is not used."""
+    reserved_memory_mib: int = RESERVED_MIB
+    """The memory of a node, in MiB, that its operating system and everything but the training needs. A flavor is too
+    small where less is left than a worker that trains has needed."""
     clock_skew_s: float = 5.0
     """A fact that is dated later than this after its observation is from the future, and is left out."""
     truth: Truth | None = None

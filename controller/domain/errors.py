@@ -33,6 +33,10 @@ class ConfigError(CentavoError):
     exit_code = 4
 
 
+class NodesTooSmallError(ConfigError):
+    """Nodes that were about to be bought have too little memory for the training. None was bought."""
+
+
 class CapacityFileError(CentavoError):
     """The capacity file is corrupt, asks for something absurd, or was changed by someone else."""
 

@@ -57,6 +57,8 @@ class Outcome:
         failures: By host (instance id) why it failed.
         changed: How many tasks changed something.
         local_facts: By host its local facts, by name: `iteration` of a worker, `training` of the head.
+        reports: What the nodes reported to the head's launcher, packed as it lies on the head.
+        head_clock: The head's own time, in seconds since the epoch, when it answered; None where it did not tell.
         head: What the head shows; None where it was not asked or did not answer.
         nodes: By host what each worker shows that answered.
         under_way: By host the task that has begun and not ended.
@@ -66,6 +68,8 @@ class Outcome:
     failures: dict[str, str] = field(default_factory=dict)
     changed: int = 0
     local_facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reports: bytes = b""
+    head_clock: float | None = None
     head: HeadSeen | None = None
     nodes: dict[str, NodeSeen] = field(default_factory=dict)
     under_way: dict[str, str] = field(default_factory=dict)
@@ -90,6 +94,13 @@ class Outcome:
             self.failures[host] = f"{data.get('task', 'a task')}: {_said(result)}"
         elif event.get("event") == "runner_on_ok":
             self.changed += bool(result.get("changed"))
+
+    def add(self, other: Outcome) -> None:
+        """Takes up what other hosts have answered."""
+        self.failures |= other.failures
+        self.local_facts |= other.local_facts
+        self.nodes |= other.nodes
+        self.silent |= other.silent
 
     def end_late(self, limit_s: float) -> None:
         """Notes that the playbook was ended at its time limit: the hosts that it waited for have failed."""
@@ -131,6 +142,7 @@ class Ansible:
                 outcome.local_facts[host] = answer.facts
                 if roles[host] == "head":
                     outcome.head = head_seen(answer, run, asked)
+                    outcome.reports, outcome.head_clock = answer.reports, answer.clock
                 else:
                     outcome.nodes[host] = node_seen(host, answer, asked)
 

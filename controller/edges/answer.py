@@ -14,6 +14,7 @@ from controller.domain.times import parse_time
 
 MOST_FACT_BYTES = 65_536
 MOST_HOSTS_BYTES = 262_144
+MOST_REPORTS_BYTES = 524_288
 DEEPEST_JSON = 16
 """How deeply a fact may be nested. Its schema needs 2 levels."""
 WARM = "warm: ready to join"
@@ -79,6 +80,8 @@ class Answer:
     facts: dict[str, Any] = field(default_factory=dict)
     hosts: str | None = None
     hosts_at: float | None = None
+    reports: bytes = b""
+    """On the head, what the nodes reported to its launcher, packed."""
     is_of_this_run: bool = False
     """Whether the head's launcher was last started for this run."""
     is_supervised: bool = False
@@ -101,6 +104,11 @@ def _read_hosts(answer: Answer, rest: str) -> None:
         answer.hosts, answer.hosts_at = hosts.decode(errors="replace"), _time(at)
 
 
+def _read_reports(answer: Answer, rest: str) -> None:
+    reports = _unpacked(rest)
+    answer.reports = reports if len(reports) < MOST_REPORTS_BYTES else b""
+
+
 def _read_run(answer: Answer, rest: str) -> None:
     answer.is_of_this_run = rest == "ours"
 
@@ -113,6 +121,7 @@ _NODE_LINES: dict[str, Callable[[Answer, str], None]] = {
     "clock": _read_clock,
     "fact": _read_fact,
     "hosts": _read_hosts,
+    "nodes": _read_reports,
     "run": _read_run,
     "supervisor": _read_supervisor,
 }

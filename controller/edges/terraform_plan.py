@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -16,6 +16,8 @@ from controller.domain.errors import CentavoError
 
 FORMAT_MAJOR = "1"
 GROUP_TYPE = "aws_autoscaling_group"
+INSTANCE_TYPE = "aws_ec2_instance_type"
+"""The data source of what EC2 states of an instance type."""
 FLAVOR_TAG = "centavo:flavor"
 ROLE_TAG = "centavo:role"
 
@@ -161,6 +163,8 @@ class Plan:
     """Every resource that the plan mentions, also those that stay as they are."""
     outputs: tuple[OutputChange, ...] = ()
     terraform_version: str = ""
+    memory_bytes: Mapping[str, int] = field(default_factory=dict)
+    """By instance type the memory that EC2 states, of the types that the plan has asked about."""
 
     @property
     def changed(self) -> tuple[PlanChange, ...]:
@@ -230,6 +234,7 @@ def parse_plan(document: Any) -> Plan:
         changes=tuple(sorted(changes, key=lambda change: (_ORDER.index(change.action), change.address))),
         outputs=tuple(outputs),
         terraform_version=str(document.get("terraform_version", "")),
+        memory_bytes=dict(_memory(_at(_at(document.get("prior_state"), "values"), "root_module"))),
     )
 
 
@@ -238,6 +243,17 @@ def parse_changes(document: Mapping[str, Any]) -> tuple[PlanChange, ...]:
     root = (document.get("configuration") or {}).get("root_module") or {}
     resources = document.get("resource_changes") or ()
     return tuple(_change(raw, root) for raw in resources if raw.get("mode", "managed") == "managed")
+
+
+def _memory(module: Any) -> Iterator[tuple[str, int]]:
+    """Yields the instance types that a module and those inside it have asked EC2 about, with their memory in bytes."""
+    for resource in _at(module, "resources") or ():
+        if resource.get("type") == INSTANCE_TYPE and resource.get("mode") == "data":
+            name, mebibytes = _at(resource.get("values"), "instance_type"), _at(resource.get("values"), "memory_size")
+            if isinstance(name, str) and isinstance(mebibytes, (int, float)):
+                yield name, int(mebibytes) * 1024**2
+    for inner in _at(module, "child_modules") or ():
+        yield from _memory(inner)
 
 
 def flavor_of(change: PlanChange) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
-from controller.domain.errors import CentavoError
+from controller.domain.errors import CentavoError, NodesTooSmallError
 from controller.edges.clock import Clock
 from controller.loop.approval import Approval, at_once
 from controller.loop.deciding import Decider
@@ -82,7 +82,8 @@ class Optimizer:
     def _start(self) -> tuple[Stage, CentavoError | None]:
         """Starts the training. Returns the stage that comes next, and why the start has failed.
 
-        What was made for a start that fails is given back.
+        What was made for a start that fails is given back. Where nothing was made, a start that fails may be tried
+        again; one on nodes that are too small has ended the run.
         """
         job = self._job
         try:
@@ -93,6 +94,10 @@ class Optimizer:
             job.note(f"the training could not be started: {error.what}")
             job.end("failed", error.reason)
             return self._enter(Stage.ENDING), error
+        except NodesTooSmallError as error:
+            job.note(f"the training was not started: {error.what}")
+            job.end("failed", error.reason)
+            return self._enter(Stage.ENDING if job.cluster.made.is_anything else Stage.ENDED), error
         return self._enter(Stage.TRAINING), None
 
     def _enter(self, stage: Stage) -> Stage:

@@ -12,6 +12,7 @@ from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, Nod
 from controller.edges.ansible import Outcome
 from controller.edges.clock import Clock
 from controller.edges.ssh import SshAccess
+from controller.observe.asking import Asking
 from controller.observe.facts import LocalFacts, read_facts
 from controller.observe.instances import Instances, running_fleet
 from controller.observe.progress import TrainingEnd, read_end
@@ -40,11 +41,12 @@ class Observer:
     ) -> None:
         self._instances, self._members, self._ansible = instances, members, ansible
         self._reaching, self._clock, self._fact_max_age_s = reaching, clock, fact_max_age_s
+        self._asking = Asking()
         self.end: TrainingEnd | None = None
         """How the training ended, once a look has found it at its end."""
 
     def look(self) -> Observation:
-        """Returns what is seen now: asks the head and all running workers.
+        """Returns what is seen now: asks the head, and all running workers that have not reported to it.
 
         The facts of those count that take part, as the head's hosts file says. Where the head does not answer, the last
         known members take part.
@@ -77,10 +79,11 @@ class Observer:
         )
 
     def _read_facts(self, workers: Sequence[Instance]) -> Outcome:
-        return self._ansible.read_local_facts(
-            self._reaching.access(),
-            [self._instances.head(), *workers],
-            {"centavo": self._reaching.variables()},
+        access, variables = self._reaching.access(), {"centavo": self._reaching.variables()}
+        return self._asking.ask(
+            self._instances.head(),
+            workers,
+            lambda asked: self._ansible.read_local_facts(access, asked, variables),
         )
 
     def _unseen(self, workers: Sequence[Instance], reason: Reason) -> Observation:

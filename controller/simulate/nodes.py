@@ -107,6 +107,7 @@ class Nodes:
                     tokens=scenario.tokens_per_step * share,
                     window=window,
                     updated_at=at,
+                    peak_memory_bytes=scenario.needed_memory_bytes,
                     share=share,
                 )
             )

@@ -49,6 +49,7 @@ def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
             market=market(flavor.spot),
             max_nodes=flavor.max_nodes,
             vcpus=flavor.vcpus,
+            memory_bytes=flavor.memory_bytes,
             burstable=flavor.baseline_share < 1,
             baseline_share=flavor.baseline_share if flavor.baseline_share < 1 else None,
         )

@@ -37,6 +37,7 @@ class SimulatedFlavor:
     capacity: int | None = None
     """How many nodes EC2 has, which policies do not know; None: any number."""
     boots: bool = True
+    memory_bytes: int | None = None
 
     @property
     def sustained_tokens_per_s(self) -> float:
@@ -91,6 +92,8 @@ class Scenario:
     no_capacity_after_s: float = 90.0
     """How long it takes to learn that there is no capacity."""
     unavailable_s: float = 3600.0
+    needed_memory_bytes: int | None = None
+    """What a worker process needs, which policies learn from the facts; None: no fact tells."""
     interval_s: float = 60.0
     window: int = 50
     warm_up_steps: int = 5

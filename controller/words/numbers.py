@@ -31,6 +31,11 @@ def cell(value: float | None, digits: int = 0) -> str:
     return number(value, digits, BLANK)
 
 
+def mebibytes(amount: int) -> str:
+    """Returns an amount of memory in MiB, of which a full MiB counts: `3,584 MiB`."""
+    return f"{amount // 1024**2:,} MiB"
+
+
 def milliseconds(seconds: float | None) -> str:
     """Returns seconds as milliseconds, as they stand in a table whose head has the unit."""
     return cell(None if seconds is None else 1e3 * seconds)

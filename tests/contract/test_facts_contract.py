@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import pytest
 
+import controller.domain
 import trainer.launch
 import trainer.node
 from controller.domain import Fact, MembershipChange, TrainingState
@@ -17,12 +19,17 @@ from controller.domain.reasons.ending import LauncherFailed
 from controller.observe import facts, progress
 from controller.observe.facts import FactError, parse_fact
 from controller.observe.progress import TrainingEnd, read_end
+from controller.observe.reports import read_reports
 from tests.unit.controller.harness import new_world
 from tests.unit.controller.observe.test_facts import GOOD
+from trainer import cli
+from trainer.launch import node_reports
 from trainer.launch.done import FILE_NAME, End, write_end
+from trainer.launch.node_reports import ReportsWriter, report_of
 from trainer.node import fact as written
 from trainer.node.fact_writer import FactWriter
 from trainer.node.metadata import Instance
+from trainer.worker import attach
 
 FACT_SCHEMA = json.loads(Path(trainer.node.__path__[0], "fact.schema.json").read_text())
 DONE_SCHEMA = json.loads(Path(trainer.launch.__path__[0], "done.schema.json").read_text())
@@ -136,3 +143,15 @@ def test_how_the_training_ended_is_read_as_the_launcher_writes_it(
     done = json.loads((tmp_path / FILE_NAME).read_text())
     jsonschema.validate(done, DONE_SCHEMA)
     assert read_end({"training": done}) == read
+
+
+def test_what_nodes_report_to_the_launcher_is_read_as_their_own_facts(tmp_path: Path) -> None:
+    fact = fact_in(tmp_path, written.State.TRAINING)
+    report = report_of({"fact": json.dumps(fact), "clock": NOW}, NOW)
+    ReportsWriter(tmp_path, lambda: NOW).update([SimpleNamespace(address="10.0.0.1", report=report)])
+    worker = controller.domain.Instance("i-1", "c5.xlarge", "worker", "running", "10.0.0.1")
+    content = (tmp_path / node_reports.FILE_NAME).read_bytes()
+    (read,) = read_reports(content, [worker], head_clock=NOW + 1.0, head_ahead_s=0.0).values()
+    assert parsed(dict(read.fact)) == parsed(fact)
+    assert node_reports.LONGEST_FACT == attach.LONGEST_FACT_BYTES
+    assert written.FILE_NAME == cli.FACT_FILE

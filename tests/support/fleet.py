@@ -126,7 +126,7 @@ class Fleet:
                     *("--hosts-file", str(self.hosts_file), "--results", str(self.results)),
                     *("--network-interface", "lo", "--ssh-port", str(self.port), "--ssh-identity-file", str(self._key)),
                     *("--min-np", str(min_np), "--start-patience", str(start_patience_s)),
-                    *("--attach-command", f"{sys.executable} -m trainer attach --socket {SOCKET}"),
+                    *("--attach-command", f"{sys.executable} -m trainer attach --socket {SOCKET} --fact-path facts.d"),
                 ],
                 cwd=self.directory,
                 env={**own, **(environment or {})},

@@ -18,6 +18,9 @@ from controller.domain import Instance
 from controller.edges.ssh import SshAccess, end_connections
 from tests.support.local_cloud import free_port
 
+HOSTS_OF_A_BLOCK = 250
+"""As many hosts have the first three numbers of their address in common."""
+
 
 class _Forwarding(asyncssh.SSHServer):
     """A server that connects its clients to other hosts, as OpenSSH's does (`ssh -W`)."""
@@ -36,7 +39,7 @@ class SshHosts:
 
     def __init__(self, directory: Path) -> None:
         self._directory, self._port = directory, free_port()
-        self._network = f"127.{random.SystemRandom().randrange(64, 250)}.7"
+        self._network = f"127.{random.SystemRandom().randrange(64, 250)}"
         self._loop = asyncio.new_event_loop()
         self._thawed = threading.Event()
         self._held: list[socket.socket] = []
@@ -45,6 +48,7 @@ class SshHosts:
         self._keys = asyncssh.import_authorized_keys(key.with_suffix(".pub").read_text())
         self._host_key = asyncssh.generate_private_key("ssh-ed25519")
         self.homes: dict[str, Path] = {}
+        self._home_at: dict[str, Path] = {}
         self.instances: list[Instance] = []
         head = self._instance("i-head", "head")
         self.access = SshAccess("user", self._port, key, directory / "known_hosts", head, False)
@@ -65,10 +69,12 @@ class SshHosts:
         return self.instances[0]
 
     def _instance(self, instance_id: str, role: str = "worker") -> Instance:
-        address = f"{self._network}.{len(self.instances) + 1}"
+        block, number = divmod(len(self.instances), HOSTS_OF_A_BLOCK)
+        address = f"{self._network}.{7 + block}.{number + 1}"
         self.instances.append(Instance(instance_id, "c5.large", role, "running", address))
         self.homes[instance_id] = self._directory / instance_id
         self.homes[instance_id].mkdir()
+        self._home_at[address] = self.homes[instance_id]
         return self.instances[-1]
 
     def answering(self, instance_id: str) -> Instance:
@@ -119,7 +125,7 @@ class SshHosts:
 
     async def _run(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         address = process.get_extra_info("sockname")[0]
-        home = next(self.homes[i.instance_id] for i in self.instances if i.private_ip == address)
+        home = self._home_at[address]
         done = await asyncio.to_thread(
             subprocess.run,
             ["/bin/bash", "-c", process.command or ""],

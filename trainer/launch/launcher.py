@@ -27,6 +27,7 @@ from trainer.launch.discovery import Discovery
 from trainer.launch.done import FILE_NAME, End, write_end
 from trainer.launch.launcher_fact import LauncherFactWriter
 from trainer.launch.node import Node, Phase
+from trainer.launch.node_reports import ReportsWriter
 from trainer.launch.nodes import Nodes
 from trainer.launch.options import LaunchOptions
 from trainer.launch.ssh import ssh_command
@@ -51,6 +52,7 @@ class Launcher:
         self._options, self._settings = options, settings
         self._nodes = Nodes(lambda address: ssh_command(options, address))
         self._fact = LauncherFactWriter(Path(settings.facts.path))
+        self._reports = ReportsWriter(Path(settings.facts.path))
         self._stopped_by: str | None = None
         self._pinged_at = 0.0
         self._looked_at = time.monotonic()
@@ -158,12 +160,13 @@ class Launcher:
         return _end_of(self._nodes.everyone(), problem)
 
     def _watch(self) -> None:
-        """Tells the ranks that their launcher is alive, and the fact what they do."""
+        """Tells the ranks that their launcher is alive, and writes what they do and report."""
         if time.monotonic() - self._pinged_at > PING_S:
             self._pinged_at = time.monotonic()
             self._nodes.ping()
         hosts = tuple(sorted(node.address for node in self._nodes.in_phase(Phase.ACTIVE, Phase.LEAVING)))
         self._fact.update(step=self._nodes.step, hosts=hosts, dropped=tuple(self._nodes.dropped()))
+        self._reports.update(self._nodes.in_phase(Phase.ACTIVE))
 
     def _wait_for_first_hosts(self, discovery: Discovery) -> End | None:
         """Waits until all hosts of the file are ready, or, after a while, as many as are needed.

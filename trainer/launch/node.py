@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import IO, Any, TextIO
 
+from trainer.launch.node_reports import Report, report_of
 from trainer.messages.lines import parse
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Node:
         self.training_digest: str | None = None
         self.reason: str | None = None
         self.outcome: str | None = None
+        self.report: Report | None = None
         self.ended_at = 0.0
         self._output = output
         self._lock, self._phase_lock = threading.Lock(), threading.Lock()
@@ -176,6 +178,8 @@ class Node:
             self.joined_size, self.progressed_at = (size if isinstance(size, int) else None), time.monotonic()
         elif event == "progress":
             self._take_progress(message)
+        elif event == "report":
+            self.report = report_of(message, time.time()) or self.report
         elif event == "leaving" and self.phase is Phase.ACTIVE:
             self.phase = Phase.LEAVING
             log.warning("%s leaves: %s", self.address, reason)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from trainer.data.batch_stream import BatchStream
 from trainer.node.memory import available_bytes, resident_bytes
 from trainer.settings.data import BatchSettings
 from trainer.settings.model import Architecture, ModelSettings
+from trainer.settings.training import Settings
 from trainer.training.errors import NodeTooSmallError
+
+if TYPE_CHECKING:
+    from trainer.data.batch_stream import BatchStream
 
 FLOAT_BYTES = 4
 PROCESS_BYTES = 450 * 1024**2
@@ -68,6 +72,24 @@ def estimate(
     return Estimate(fixed, FLOAT_BYTES * (model.layers * layer + rows * vocab_size))
 
 
+def least_bytes(settings: Settings) -> int:
+    """Estimates the memory below which a node can't train at all, by the settings alone.
+
+    It is what `largest_share_that_fits` asks for where the vocabulary is full and the longest sentence as long as the
+    settings allow. The real corpus may need a little less.
+    """
+    model, batch = settings.model, settings.batch
+    requirement = estimate(
+        model.architecture(), settings.vocabulary.size, batch.max_tokens, model.precision, batch.accumulate > 1
+    )
+    return requirement.total(_least_tokens(batch.tokens, batch.max_tokens))
+
+
+def _least_tokens(tokens: int, longest: int) -> int:
+    """Returns the tokens of the smallest part of a global batch that a rank is given: a few sentences."""
+    return min(tokens, 4 * longest)
+
+
 def shortage(needed: int, available: int) -> str | None:
     """Returns why a node is too small, with both numbers, or None where it is not."""
     if needed <= available:
@@ -95,7 +117,7 @@ def largest_share_that_fits(
     longest, tokens = batches.longest, batches.batch_tokens
     requirement = estimate(model.architecture(), vocab_size, longest, model.precision, batch.accumulate > 1)
     available = available_bytes(resident_bytes())
-    reason = shortage(requirement.total(min(tokens, 4 * longest)), available)
+    reason = shortage(requirement.total(_least_tokens(tokens, longest)), available)
     if reason is not None:
         raise NodeTooSmallError(reason)
     return largest_share(requirement, available, tokens)

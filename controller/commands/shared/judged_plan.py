@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.commands.context import Context
+from controller.commands.shared.node_memory import find_too_small
 from controller.config.environment import Environment
 from controller.domain import Fleet, Market, Price
 from controller.domain.errors import GuardError
@@ -25,7 +26,8 @@ def summarize_plan(context: Context, plan: Plan, acknowledged: frozenset[Danger]
     limits = environment.limits()
     prices = context.prices(_wanted_by(plan))
     evidence = _evidence(environment, plan, prices) if not plan.is_empty or plan.fleet_after.size else Evidence()
-    return summarize(environment.name, plan, prices, evidence, limits.max_usd_per_hour, acknowledged)
+    too_small = find_too_small(environment, plan, context.note, evidence.memory_need)
+    return summarize(environment.name, plan, prices, evidence, limits.max_usd_per_hour, acknowledged, too_small)
 
 
 def refuse_dangers(summary: PlanSummary) -> None:

@@ -15,6 +15,7 @@ from controller.decide.limits.surge import Surge
 from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
 from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.memory import too_small
 from controller.decide.model.pricing import usable_prices
 from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
@@ -87,21 +88,30 @@ class Situation:
         return running_bad_nodes(self.speeds, self.observations)
 
     @cached_property
+    def too_small(self) -> Mapping[str, Reason]:
+        """The flavors whose memory can't hold the training, each with the reason."""
+        return too_small(self.observations, self.settings)
+
+    @cached_property
     def barred(self) -> dict[str, Reason]:
         """The flavors that may not be started, each with the reason."""
         reasons = {flavor: fault for flavor, fault in self.price_faults.items() if flavor in self.flavors}
-        return {**reasons, **unavailable_reasons(self.flavors, self.limits, self.history, self.now)}
+        unavailable = unavailable_reasons(self.flavors, self.limits, self.history, self.now)
+        return {**reasons, **unavailable, **self.too_small}
 
     @cached_property
     def bounds(self) -> Bounds:
-        """The fleets that the limits allow. Nodes that run may stay where their flavor is only unavailable for now."""
+        """The fleets that the limits allow.
+
+        Nodes that run may stay where their flavor is only unavailable for now, or seems too small.
+        """
         caps: dict[str, int] = {}
         failed = failed_caps(self.history, self.now)
         for flavor in self.flavors:
             cap = min(node_cap(flavor, self.limits, self.settings), failed.get(flavor, sys.maxsize))
             if flavor in self.barred:
-                is_only_unavailable = flavor not in self.price_faults and flavor not in self.limits.excluded
-                cap = min(cap, self.current.count(flavor)) if is_only_unavailable else 0
+                may_stay = flavor not in self.price_faults and flavor not in self.limits.excluded
+                cap = min(cap, self.current.count(flavor)) if may_stay else 0
             if cap:
                 caps[flavor] = cap
         most = self.limits.max_nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -57,6 +58,30 @@ class UnavailableForNow(Reason):
 
     code: ClassVar[str] = "unavailable-for-now"
     another_s: float
+
+
+@dataclass(frozen=True)
+class MemoryTooSmall(Reason):
+    """The flavor has too little memory for the training, so that its nodes are not bought."""
+
+    code: ClassVar[str] = "memory-too-small"
+    memory_bytes: int
+    """Of the instance type."""
+    needed_bytes: int
+    """Of one worker process."""
+    reserved_bytes: int
+    """For the operating system and everything but the training."""
+    is_measured: bool
+    """Whether a node that trains has told the need. Otherwise it is the trainer's estimate."""
+
+
+@dataclass(frozen=True)
+class FlavorsTooSmall(Reason):
+    """Nodes of these flavors were to be bought, and are too small for the training. None was bought."""
+
+    code: ClassVar[str] = "flavors-too-small"
+    flavors: Mapping[str, Reason]
+    """Each with the reason."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class MaxNodesBelowMinNodes(Reason):
 
 @dataclass(frozen=True)
 class NoUsableFlavor(Reason):
-    """No fleet is allowed: each flavor is excluded, unavailable, without a price, or limited to 0 nodes."""
+    """No fleet is allowed: each flavor is excluded, unavailable, too small, without a price, or limited to 0 nodes."""
 
     code: ClassVar[str] = "no-usable-flavor"
 

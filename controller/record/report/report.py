@@ -16,6 +16,7 @@ from typing import Any
 from controller.domain import FlavorEstimate, Fleet, MembershipChange, Move, MovePhase
 from controller.domain.errors import DiskError
 from controller.domain.health import Remedy
+from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.domain.times import iso, parse_time
 from controller.edges.files import write_whole
 from controller.observe.changes import distinct_changes
@@ -24,6 +25,7 @@ from controller.record.journal.codec import flavor_from_plain
 from controller.record.journal.reasons import described_reason
 from controller.record.journal.summary import Summary
 from controller.record.report.alternatives import alternatives
+from controller.words.reasons import reason_in_words
 
 FILE_NAME = "report.json"
 SCORES = Path("results") / "scores.json"
@@ -131,6 +133,7 @@ def _flavor(estimate: FlavorEstimate, usd_per_hour: Mapping[str, float]) -> dict
         "tokens_per_s_high": estimate.tokens_per_s_high,
         "usd_per_million_tokens": estimate.usd_per_million_tokens,
         "observations": estimate.observations,
+        "too_small": next((reason_in_words(note) for note in estimate.notes if isinstance(note, MemoryTooSmall)), None),
     }
 
 

@@ -20,7 +20,13 @@ def print_summary(report: Mapping[str, Any], console: Console | None = None) -> 
     """Prints what was measured, what was moved and why, and what it saved."""
     moves = [_moves(report)] if report["moves"] else []
     remedies = [_remedies(report)] if report["remedies"] else []
-    (console or Console()).print(Group(_flavors(report), *moves, *remedies, _result(report)))
+    (console or Console()).print(Group(_flavors(report), *_too_small(report), *moves, *remedies, _result(report)))
+
+
+def _too_small(report: Mapping[str, Any]) -> list[str]:
+    """Returns a line for each flavor that can't hold the training. Older reports say nothing of it."""
+    told = ((flavor, values.get("too_small")) for flavor, values in sorted(report["flavors"].items()))
+    return [f"Never moved to: {flavor}, {reason}." for flavor, reason in told if reason]
 
 
 def _flavors(report: Mapping[str, Any]) -> Table:

@@ -15,6 +15,7 @@ class Danger(str, Enum):
     CHANGE_IAM = "change-iam"
     END_TRAINING = "end-training"
     EXCEED_HOURLY_LIMIT = "exceed-hourly-limit"
+    BUY_TOO_SMALL = "buy-too-small"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from controller.decide.given import DecisionInput
 from controller.decide.model.estimates import flavor_estimates
+from controller.decide.model.memory import measured_need, peak_bytes
 from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fleet, Limits, Observation, Price, Progress
@@ -59,6 +60,7 @@ def evidence_of(
         run=journal.info().run,
         step=progress.step,
         total_steps=progress.total_steps,
+        memory_need=measured_need(peak_bytes(observations, settings.minimum_window)),
         has_ended=has_ended,
     )
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
+from controller.domain.memory import MemoryNeed
+from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.domain.standing import NAT_GB, Standing, StandingCost, standing_costs, unpriced_extras
 from controller.edges.terraform_plan import Action, Plan
 from controller.review.plans.dangers import Danger
-from controller.review.plans.plan_guard import GuardVerdict, HourlyLimit, judge
+from controller.review.plans.plan_guard import NOTHING_TOO_SMALL, GuardVerdict, HourlyLimit, judge
 from controller.review.plans.plan_standing import standing_of
 from controller.words import numbers as words
 
@@ -25,6 +27,8 @@ class Evidence:
     """The run that measured."""
     step: int | None = None
     total_steps: int | None = None
+    memory_need: MemoryNeed | None = None
+    """What a worker process of the run has needed."""
     has_ended: bool = False
     """Whether the run is over. Times and costs are then those of a whole training like it."""
 
@@ -90,6 +94,8 @@ class PlanSummary:
     """Instance types in use that have no price."""
     uncounted: tuple[str, ...] = ()
     """Names of prices of other things than instances that are missing, so that these things are not counted."""
+    too_small: Mapping[str, MemoryTooSmall] = field(default_factory=dict)
+    """The flavors that can't hold the training, each with the reason."""
 
     @property
     def acknowledging(self) -> str:
@@ -115,6 +121,7 @@ def summarize(
     evidence: Evidence,
     max_usd_per_hour: float | None = None,
     acknowledged: frozenset[Danger] = frozenset(),
+    too_small: Mapping[str, MemoryTooSmall] = NOTHING_TOO_SMALL,
 ) -> PlanSummary:
     """Returns what a plan comes to. `max_usd_per_hour` is the limit on the workers, as centavo.yml has it."""
     before, after = plan.fleet_before, plan.fleet_after
@@ -136,10 +143,11 @@ def summarize(
         standing=standing_costs(standing, prices),
         usd_per_nat_gb=nat_gb.usd_per_hour if nat_gb is not None else None,
         flavors=_rows(plan, prices, evidence),
-        verdict=judge(plan, limit, acknowledged),
+        verdict=judge(plan, limit, acknowledged, too_small),
         evidence=evidence,
         unpriced=_unpriced(plan, prices),
         uncounted=unpriced_extras(standing, prices),
+        too_small=too_small,
     )
 
 

@@ -14,6 +14,7 @@ from controller.review.shown.markdown_text import GITHUB_LIMIT, MARGIN, Cut, cha
 from controller.review.shown.resource_changes import compared_attributes, details, in_a_word
 from controller.review.shown.templates import template
 from controller.words import numbers as words
+from controller.words.reasons import reason_in_words
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,12 @@ class _View:
     def flavors(self) -> Cut[FlavorRow]:
         """The flavors that are shown."""
         return cut(self.summary.flavors, self.budget.flavors)
+
+    @property
+    def too_small(self) -> Cut[tuple[str, str]]:
+        """The flavors that can't hold the training, each with the reason in words."""
+        found = sorted(self.summary.too_small.items())
+        return cut(((flavor, reason_in_words(reason)) for flavor, reason in found), self.budget.flavors)
 
     @property
     def resources(self) -> Cut[PlanChange]:

@@ -10,6 +10,7 @@ from controller.edges.terraform_plan import Action
 from controller.review.plans.plan_summary import FlavorRow, PlanSummary, sides
 from controller.review.shown.resource_changes import MARKS
 from controller.words import numbers as words
+from controller.words.reasons import reason_in_words
 
 MOST_RESOURCES = 60
 STYLES = {Action.DESTROY: "bold red", Action.REPLACE: "bold red", Action.FORGET: "yellow", Action.CREATE: "green"}
@@ -31,6 +32,8 @@ def print_review(summary: PlanSummary, console: Console) -> None:
     if summary.unpriced_flavors:
         unpriced = ", ".join(summary.unpriced_flavors)
         console.print(f"Without a price, and so never moved to: {escape(unpriced)}", soft_wrap=True)
+    for flavor, reason in sorted(summary.too_small.items()):
+        console.print(f"Never moved to: {escape(flavor)}, {escape(reason_in_words(reason))}.", soft_wrap=True)
     if summary.plan.changed:
         console.print(_resources(summary))
     _print_verdict(summary, console)

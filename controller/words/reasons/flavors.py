@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.domain import FlavorEstimate
 from controller.domain.reasons import flavors as reasons
-from controller.words.numbers import NOT_MEASURED, duration, usd
+from controller.words.numbers import NOT_MEASURED, duration, mebibytes, usd
 from controller.words.reasons.dispatch import reason_in_words
 
 
@@ -44,6 +44,21 @@ def _(reason: reasons.Excluded) -> str:
 @reason_in_words.register
 def _(reason: reasons.UnavailableForNow) -> str:
     return f"unavailable for another {duration(reason.another_s)}"
+
+
+@reason_in_words.register
+def _(reason: reasons.MemoryTooSmall) -> str:
+    source = "as a node that trains has shown" if reason.is_measured else "as the trainer estimates"
+    return (
+        f"it has too little memory: {mebibytes(reason.memory_bytes)}, of which {mebibytes(reason.reserved_bytes)} are"
+        f" for the system, and the training needs {mebibytes(reason.needed_bytes)}, {source}"
+    )
+
+
+@reason_in_words.register
+def _(reason: reasons.FlavorsTooSmall) -> str:
+    told = "; ".join(f"{flavor}: {reason_in_words(why)}" for flavor, why in reason.flavors.items())
+    return f"nothing was bought, since nodes would be too small ({told})"
 
 
 @reason_in_words.register

@@ -24,7 +24,9 @@ def _(reason: reasons.MaxNodesBelowMinNodes) -> str:
 
 @reason_in_words.register
 def _(reason: reasons.NoUsableFlavor) -> str:
-    return "no fleet is allowed: each flavor is excluded, unavailable, without a price, or limited to 0 nodes"
+    return (
+        "no fleet is allowed: each flavor is excluded, unavailable, too small, without a price, or limited to 0 nodes"
+    )
 
 
 @reason_in_words.register

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controller.domain.reasons.flavors import MemoryTooSmall
 from tests.unit.controller.commands.command_line import Captured, added, centavo
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import PRICES
@@ -41,3 +43,29 @@ def test_status_of_an_ended_run_asks_no_node(root: Path, capsys: Captured) -> No
     assert document["status"] == "failed"
     assert document["spent_usd"] == pytest.approx(journal.spent_usd(journal.ended_at()), abs=1e-6)
     assert "fleet" not in document
+
+
+@pytest.mark.usefixtures("down")
+def test_status_and_report_name_the_flavors_that_are_too_small(root: Path, capsys: Captured) -> None:
+    journal = added(root, synthetic.running_run, "one")
+    decision = journal.last_decision()
+    assert decision is not None
+    note = MemoryTooSmall(1 << 30, 800 << 20, 512 << 20, is_measured=True)
+    first, *others = decision.flavors
+    assert centavo(root, "status") == 0
+    assert "too small" not in capsys.readouterr().out
+    journal.add_decision(replace(decision, at=decision.at + 1, flavors=(replace(first, notes=(note,)), *others)))
+    assert centavo(root, "status") == 0
+    words = "it has too little memory: 1,024 MiB"
+    assert f"too small  {first.flavor}: {words}" in capsys.readouterr().out
+    assert centavo(root, "status", "--json") == 0
+    assert words in json.loads(capsys.readouterr().out)["too_small"][0]
+    assert centavo(root, "report") == 0
+    assert f"Never moved to: {first.flavor}, {words}" in " ".join(capsys.readouterr().out.split())
+    (told,) = [flavor["too_small"] for flavor in report_of(journal)["flavors"].values() if flavor["too_small"]]
+    assert words in told
+
+
+def report_of(journal: Any) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((journal.directory / "report.json").read_text())
+    return document

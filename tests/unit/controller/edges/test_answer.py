@@ -19,6 +19,7 @@ from controller.domain import HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.edges.answer import (
     DEEPEST_JSON,
     MOST_FACT_BYTES,
+    MOST_REPORTS_BYTES,
     Answer,
     Interval,
     addresses_of,
@@ -291,3 +292,14 @@ def test_the_time_of_the_hosts_file_is_put_on_the_controllers_clock() -> None:
 def test_a_hosts_file_without_nodes_has_none_and_one_without_the_run_is_none() -> None:
     assert addresses_of(f"# {RUN}\n", RUN) == frozenset()
     assert addresses_of("10.0.0.7:1\n", RUN) is None is addresses_of("", RUN)
+
+
+def test_the_head_hands_on_what_the_nodes_reported_within_bounds(tmp_path: Path) -> None:
+    wanted = {"root": str(tmp_path / "root"), "fact_path": str(tmp_path), "run": RUN, "program": "abc"}
+    assert read_answer(ask(wanted)).reports == b""
+    file = tmp_path / "nodes.json.gz"
+    file.write_bytes(os.urandom(1000))
+    assert read_answer(ask(wanted)).reports == file.read_bytes()
+    file.write_bytes(os.urandom(MOST_REPORTS_BYTES))
+    assert read_answer(ask(wanted)).reports == b""
+    assert read_answer("nodes §").reports == b""

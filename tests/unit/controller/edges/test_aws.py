@@ -69,6 +69,23 @@ def test_the_instances_of_the_cluster_are_listed_with_role_flavor_and_address(gr
     assert aws.instances("another") == ()
 
 
+def test_what_a_look_asks_of_ec2_is_the_same_for_three_nodes_and_for_sixty(group: str) -> None:
+    aws = Aws(REGION)
+    calls: list[str] = []
+    for client in (aws._ec2, aws._groups):
+        client.meta.events.register("before-call", lambda model, **_: calls.append(model.name))
+
+    def asked(nodes: int) -> list[str]:
+        groups = boto3.client("autoscaling", region_name=REGION)
+        groups.update_auto_scaling_group(AutoScalingGroupName=group, MaxSize=99, DesiredCapacity=nodes)
+        calls.clear()
+        assert len(aws.instances("c")) == nodes and aws.desired([group]) == {group: nodes}
+        aws.failures(group, 0.0)
+        return list(calls)
+
+    assert asked(3) == asked(60) == ["DescribeInstances", "DescribeAutoScalingGroups", "DescribeScalingActivities"]
+
+
 def test_exactly_the_instances_whose_protection_is_lifted_end_when_capacity_is_lowered(group: str) -> None:
     aws = Aws(REGION)
     doomed = [i.instance_id for i in aws.instances("c")][1:]

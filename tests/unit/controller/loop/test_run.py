@@ -18,11 +18,13 @@ from controller.domain.errors import (
     AwsError,
     BudgetReachedError,
     CentavoError,
+    NodesTooSmallError,
     StoppedError,
     TerraformError,
     TrainingFailedError,
 )
 from controller.domain.reasons import Said
+from controller.domain.reasons.flavors import FlavorsTooSmall, MemoryTooSmall
 from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
 from controller.domain.reasons.plans import PlanRefused, TouchesResource
 from controller.record.journal import Stage
@@ -420,3 +422,22 @@ def test_a_stopped_controller_leaves_the_fleet_and_a_second_one_carries_on(world
     two = controller()
     assert two.journal.info().run == one.journal.info().run
     assert two.optimizer.run()["status"] == "finished"
+
+
+@pytest.mark.parametrize("is_up", [False, True])
+def test_a_run_on_nodes_that_are_too_small_ends_and_says_why(world: World, controller: Start, is_up: bool) -> None:
+    one = controller()
+    if is_up:
+        one.bring_up()
+    small = FlavorsTooSmall({"t2.medium": MemoryTooSmall(1 << 30, 3 << 30, 512 << 20, is_measured=False)})
+
+    def refuse() -> None:
+        raise NodesTooSmallError("The nodes are too small.", "Take larger ones.", reason=small)
+
+    one.optimizer._bring_up = refuse
+    with pytest.raises(NodesTooSmallError, match="too small"):
+        one.optimizer.run()
+    assert one.journal.stage() is Stage.ENDED
+    assert world.fleet() == {} and world.is_up is is_up
+    report = json.loads((one.journal.directory / "report.json").read_text())
+    assert report["status"] == "failed" and "too little memory" in report["status_reason"]

@@ -239,3 +239,14 @@ def test_vcpus_are_read_off_the_name():
         48,
         None,
     ]
+
+
+def test_a_flavor_that_is_too_small_for_the_training_is_never_bought():
+    small = replace(FAST, memory_bytes=1 << 30)
+    plain = scenario(flavors=(replace(SLOW, memory_bytes=8 << 30), small))
+    refused = simulate(replace(plain, needed_memory_bytes=1 << 30), "cheapest-fleet")
+    assert refused.finished
+    assert refused.moves == 0 and refused.probe_usd == 0
+    assert all(moment.fleet == plain.initial for moment in refused.moments)
+    unknown = simulate(plain, "cheapest-fleet")
+    assert unknown.moments[-1].fleet == Fleet({"b.large": 4})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 import time
@@ -17,6 +18,7 @@ from trainer.data.batch_stream import BatchStream
 from trainer.data.corpus import load as load_corpus
 from trainer.data.samples import encode_pairs
 from trainer.data.vocabulary import Vocabulary
+from trainer.launch.node_reports import FILE_NAME
 from trainer.settings.file import read
 from trainer.worker.rank import EXIT_AGAIN
 
@@ -38,10 +40,15 @@ TRAINING: dict[str, Any] = {
 
 @dataclass
 class Story:
-    """What was seen on the way."""
+    """What was seen on the way.
+
+    Attributes:
+        reported: By address the facts that the launcher wrote into one file while four ranks trained.
+    """
 
     fleet: Fleet
     scores: dict[str, Any] = field(default_factory=dict)
+    reported: dict[str, Any] = field(default_factory=dict)
     drained: tuple[int | None, dict[str, Any]] = (None, {})
     interrupted: tuple[int | None, dict[str, Any]] = (None, {})
     lost: dict[str, Any] = field(default_factory=dict)
@@ -58,6 +65,16 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         yield tell(fleet)
 
 
+def reported(fleet: Fleet, size: int) -> dict[str, Any]:
+    """Returns the facts in the launcher's file, by address; empty until as many ranks of such a world are in it."""
+    try:
+        document = json.loads(gzip.decompress((fleet.directory / "facts.d" / FILE_NAME).read_bytes()))
+    except FileNotFoundError:
+        return {}
+    facts = {address: json.loads(report["fact"]) for address, report in document["nodes"].items()}
+    return facts if [fact["world_size"] for fact in facts.values()] == [size] * size else {}
+
+
 def tell(fleet: Fleet) -> Story:
     """Grows, drains rank 0, interrupts a rank, loses rank 0, stops the launcher, launches again, finishes."""
     story = Story(fleet)
@@ -68,6 +85,7 @@ def tell(fleet: Fleet) -> Story:
     wait_until(lambda: third.is_warm and fourth.is_warm, LIMIT_S, "warm workers")
     fleet.write_hosts([first, second, third, fourth])
     await_world(fleet, 4)
+    story.reported = wait_until(lambda: reported(fleet, 4), LIMIT_S, "reports of a world of 4 ranks")
 
     drained, *stay = by_rank([first, second, third, fourth])
     fleet.write_hosts(stay)
@@ -125,6 +143,12 @@ def await_world(fleet: Fleet, size: int) -> None:
 def leave(host: Host) -> tuple[int | None, dict[str, Any]]:
     assert host.worker is not None
     return host.worker.wait(LIMIT_S), host.fact()
+
+
+def test_the_facts_of_all_ranks_travel_to_the_head_over_the_launchers_connections(story: Story) -> None:
+    assert set(story.reported) == set(story.fleet.hosts)
+    assert sorted(fact["rank"] for fact in story.reported.values()) == [0, 1, 2, 3]
+    assert {fact["state"] for fact in story.reported.values()} == {"training"}
 
 
 def test_the_training_finishes_and_its_results_are_fetched(story: Story) -> None:
