@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from pathlib import Path
+from typing import cast
 
 ANSWER_LIMIT_S = 10.0
 LARGEST_BYTES = 65_535
@@ -39,8 +40,7 @@ class Resolver(asyncio.DatagramProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keeps the transport, by which answers go back."""
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self._transport = transport
+        self._transport = cast(asyncio.DatagramTransport, transport)  # asyncio's own is no instance of that class
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         """Passes a question on."""
