@@ -14,6 +14,7 @@ from pathlib import Path
 from controller.domain import Instance
 from controller.domain.errors import CentavoError
 from controller.edges.running import end, found, run_within
+from controller.edges.safe_dialling import check_may_be_dialled
 
 CONNECT_TIMEOUT_S = 5
 ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
@@ -33,12 +34,13 @@ class SshAccess:
     jump_through_head: bool
 
     def address(self, instance: Instance) -> str:
-        """Returns the address at which a node is reached from here. Raises CentavoError where it has none."""
-        if instance.role == "head" and self.jump_through_head and instance.public_ip:
-            return instance.public_ip
-        if instance.private_ip is None:
+        """Returns the address at which a node is reached. Raises CentavoError where it has none that may be dialled."""
+        is_way_in = instance.role == "head" and self.jump_through_head
+        address = (instance.public_ip if is_way_in else None) or instance.private_ip
+        if address is None:
             raise CentavoError(f"{instance.instance_id} has no address.", "Wait until it runs: `centavo status`.")
-        return instance.private_ip
+        check_may_be_dialled(address)
+        return address
 
     def options(self, instance: Instance) -> list[str]:
         """Options of ssh(1) for one node. Host keys are kept under instance ids, for addresses come again."""

@@ -147,9 +147,7 @@ def traces() -> dict[str, list[str]]:
         for path in sorted(Path("/proc/sys/net/ipv4/conf").glob("*/forwarding"))
     ]
     found["machines"] = sorted(
-        entry.name
-        for entry in Path("/proc").glob("[0-9]*")
-        if b"systemd-nspawn" in _read(entry / "cmdline") or b"CENTAVO_LOCALCLOUD_STATE" in _read(entry / "environ")
+        entry.name for entry in Path("/proc").glob("[0-9]*") if b"systemd-nspawn" in _read(entry / "cmdline")
     )
     return found
 
