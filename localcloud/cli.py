@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, state: StateDir) -> int:
     if options.command == "up":
-        return up(_config_path(options.config), state, options.foreground)
+        return up(_config_path(options.config), state, options.foreground, options.hosts)
     if options.command == "fault":
         return fault(options, state)
     if options.command == "env":
@@ -63,6 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     up_parser.add_argument(
         "--config", type=Path, metavar="FILE", help=f"settings (default: {DEFAULT_CONFIG} if it exists)"
     )
+    up_parser.add_argument(
+        "--hosts", choices=("loopback", "machine"),
+        help="what stands behind an instance: an address of loopback (default), or a Debian of its own (root, Linux)",
+    )  # fmt: skip
     up_parser.add_argument("--foreground", action="store_true", help="stay in the foreground, log to standard error")
     env_parser = commands.add_parser("env", parents=[common], help="print credentials and address for other clients")
     status_parser = commands.add_parser("status", parents=[common], help="show its instances and their hosts")

@@ -10,6 +10,7 @@ from typing import Any
 
 from localcloud.api.region import Region
 from localcloud.api.server import make_api_server
+from localcloud.hosts.machine.cleanup import remove_leftovers
 from localcloud.link.configuration import HostsConfiguration
 from localcloud.link.hosts_process import HostsProcess
 from localcloud.link.instance_dir import instances_in
@@ -20,7 +21,6 @@ from localcloud.support.ports import check_free
 from localcloud.support.processes import STATE_MARKER, end_marked
 
 CLOCK_S = 0.2
-KIND_OF_HOST = "loopback"
 
 log = logging.getLogger("localcloud")
 
@@ -36,11 +36,13 @@ def run(settings: Settings, state: StateDir) -> None:
     check_free(API_ADDRESS, settings.port, "port")
     # Instances do not outlive their cloud, and their ids never come back. So nothing of an earlier cloud is of use.
     end_marked(STATE_MARKER, str(state.path))
+    remove_leftovers(state.path)
     shutil.rmtree(instances_in(state.path), ignore_errors=True)
     try:
         Daemon(settings, state).serve()
     finally:
         end_marked(STATE_MARKER, str(state.path))
+        remove_leftovers(state.path)
 
 
 class Daemon:
@@ -53,7 +55,7 @@ class Daemon:
         self.failure: str | None = None
         credentials = state.credentials()
         self.region = Region(settings, credentials, state.path, self.lock, self.tick, self.ended.set)
-        configuration = HostsConfiguration(settings, credentials, state.path, KIND_OF_HOST)
+        configuration = HostsConfiguration(settings, credentials, state.path)
         self.hosts = HostsProcess(configuration, self._heard, self._hosts_died)
         self.settings = settings
 
@@ -66,9 +68,10 @@ class Daemon:
         server = make_api_server(API_ADDRESS, self.settings.port, self.region.application)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
+        self.hosts.wait_until_open()
         thread = threading.Thread(target=server.serve_forever, name="api", daemon=True)
         thread.start()
-        log.info("API at %s, hosts in %s", self.settings.endpoint, self.settings.vpc_cidr)
+        log.info("API at %s, hosts in %s", self.settings.endpoint, self.settings.host_range)
         try:
             self._keep_time()
         finally:
@@ -82,7 +85,7 @@ class Daemon:
         """Lets the region follow what has happened, and tells the hosts' process which hosts shall run."""
         with self.lock:
             self.region.tick()
-            self.hosts.want(self.region.wanted_hosts())
+            self.hosts.want(self.region.wanted())
 
     def _keep_time(self) -> None:
         while not self.ended.is_set():

@@ -13,6 +13,11 @@ from localcloud.support.validation import explain
 
 API_ADDRESS = "127.0.0.1"
 LOOPBACK = ipaddress.IPv4Network("127.0.0.0/8")
+PRIVATE = [ipaddress.IPv4Network(network) for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]
+DOCUMENTATION = [ipaddress.IPv4Network(network) for network in ("198.51.100.0/24", "203.0.113.0/24")]
+"""Networks that no machine on the internet has (RFC 5737)."""
+
+Kind = Literal["loopback", "machine"]
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Speed = Annotated[float, Field(gt=0, le=64, description="share of one core")]
@@ -23,6 +28,26 @@ BootFailure = Literal["unreachable", "terminated"]
 
 class SettingsError(Exception):
     """The configuration file cannot be used. The message names the file, the entry and what is wrong with it."""
+
+
+class MachineSettings(BaseModel):
+    """What the kind of host `machine` needs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    private_cidr: str = "10.20.0.0/16"
+    public_cidr: str = "198.51.100.0/24"
+    image_dir: Annotated[Path, Field(strict=False)] | None = None
+
+    @field_validator("private_cidr")
+    @classmethod
+    def _is_private(cls, value: str) -> str:
+        return _within(value, PRIVATE, 28, "must lie in one of the private networks")
+
+    @field_validator("public_cidr")
+    @classmethod
+    def _is_for_documentation(cls, value: str) -> str:
+        return _within(value, DOCUMENTATION, 28, "must lie in one of the networks for documentation")
 
 
 class Settings(BaseModel):
@@ -47,14 +72,13 @@ class Settings(BaseModel):
     vcpu_quotas: dict[str, Limit] = {}
     prices: Annotated[Path, Field(strict=False)] | None = None
     spot_prices: dict[str, PositiveFloat] = {}
+    hosts: Kind = "loopback"
+    machines: MachineSettings = MachineSettings()
 
     @field_validator("vpc_cidr")
     @classmethod
     def _is_a_slice_of_loopback(cls, value: str) -> str:
-        try:
-            network = ipaddress.IPv4Network(value)
-        except ValueError as error:
-            raise ValueError(f"not an IPv4 network: {error}") from None
+        network = _network(value)
         if not network.subnet_of(LOOPBACK) or network.prefixlen < 9:
             raise ValueError(f"must be a slice of {LOOPBACK}, /9 or smaller, because hosts listen on its addresses")
         return value
@@ -73,6 +97,11 @@ class Settings(BaseModel):
         """The URL of the AWS API."""
         return f"http://{API_ADDRESS}:{self.port}"
 
+    @property
+    def host_range(self) -> ipaddress.IPv4Network:
+        """The private addresses that hosts may have."""
+        return LOOPBACK if self.hosts == "loopback" else ipaddress.IPv4Network(self.machines.private_cidr)
+
     def speed_of(self, flavor: str) -> float | None:
         """Returns how fast a flavor's hosts compute, as a share of one core; None if they run unbraked."""
         return self.speeds.get(flavor, self.default_speed)
@@ -82,25 +111,41 @@ class Settings(BaseModel):
         return [name for name in type(self).model_fields if getattr(self, name) != getattr(other, name)]
 
 
-def load_settings(path: Path | None) -> Settings:
+def load_settings(path: Path | None, hosts: Kind | None = None) -> Settings:
     """Reads a configuration file. Relative paths in the file are relative to its folder.
 
     Args:
         path: the file; None gives the defaults.
+        hosts: the kind of host, in place of the one in the file.
 
     Raises:
         SettingsError: the file cannot be read, or an entry is wrong.
     """
+    chosen = {} if hosts is None else {"hosts": hosts}
     if path is None:
-        return Settings()
+        return Settings.model_validate(chosen)
     try:
-        settings = Settings.model_validate(_read_mapping(path))
+        settings = Settings.model_validate({**_read_mapping(path), **chosen})
     except ValidationError as error:
         lines = [f"{path}: correct these entries:", *explain(error, Settings.model_fields)]
         raise SettingsError("\n  ".join(lines)) from None
     if settings.prices is not None and not settings.prices.is_absolute():
         settings = settings.model_copy(update={"prices": (path.parent / settings.prices).resolve()})
     return settings
+
+
+def _network(text: str) -> ipaddress.IPv4Network:
+    try:
+        return ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise ValueError(f"not an IPv4 network: {error}") from None
+
+
+def _within(text: str, networks: list[ipaddress.IPv4Network], longest: int, demand: str) -> str:
+    network = _network(text)
+    if network.prefixlen > longest or not any(network.subnet_of(one) for one in networks):
+        raise ValueError(f"{demand} {', '.join(map(str, networks))}, and be /{longest} or larger")
+    return text
 
 
 def _read_mapping(path: Path) -> dict[str, object]:

@@ -15,6 +15,7 @@ from controller.domain import Instance
 from controller.domain.errors import CentavoError
 from controller.edges.limited import run_within
 from controller.edges.running import end, found
+from controller.edges.safe_dialling import check_may_be_dialled
 from controller.edges.session_manager import session_command
 
 CONNECT_TIMEOUT_S = 5
@@ -25,8 +26,6 @@ ALIVE_INTERVAL_S, ALIVE_COUNT = 5, 3
 PERSIST_S = 600
 """How long a shared connection stays open unused, in seconds: longer than the time between two looks."""
 KEYGEN_LIMIT_S = 60.0
-PERSIST_S = 600
-"""How long an idle connection is kept for later commands. It outlives the time between two looks."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +60,16 @@ class SshAccess:
         """Returns what ssh dials: a node's address, or the instance id of a head behind Systems Manager.
 
         Raises:
-            CentavoError: The node has no address.
+            CentavoError: The node has no address, or none that may be dialled.
         """
-        if instance.role == "head" and self.jump_through_head:
-            return instance.public_ip or instance.instance_id
-        if instance.private_ip is None:
+        is_way_in = instance.role == "head" and self.jump_through_head
+        if is_way_in and instance.public_ip is None:
+            return instance.instance_id
+        address = instance.public_ip if is_way_in else instance.private_ip
+        if address is None:
             raise CentavoError(f"{instance.instance_id} has no address.", "Wait until it runs: `centavo status`.")
-        return instance.private_ip
+        check_may_be_dialled(address)
+        return address
 
     def options(self, instance: Instance) -> list[str]:
         """Options of ssh(1) for one node. Host keys are kept under instance ids, for addresses come again."""

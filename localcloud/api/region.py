@@ -17,6 +17,7 @@ from localcloud.api.autoscaling.scaling import Scaling
 from localcloud.api.calls import Calls
 from localcloud.api.control.control import Control
 from localcloud.api.ec2.instances import Instances
+from localcloud.api.ec2.network import network_of
 from localcloud.api.ec2.placement_groups import PlacementGroups
 from localcloud.api.ec2.wanted_hosts import wanted_hosts
 from localcloud.api.faults.failing import FailingApi
@@ -38,7 +39,7 @@ from localcloud.api.signing.keys import Keys
 from localcloud.api.signing.signature import Signatures
 from localcloud.credentials import Credentials
 from localcloud.link.report import HostReport
-from localcloud.link.spec import HostSpec
+from localcloud.link.wanted import Wanted
 from localcloud.settings import Settings
 
 ZONES = "abc"
@@ -75,7 +76,7 @@ class Region:
         self._instances = Instances(settings, ec2, faults, injected)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
-        self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir)
+        self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir, settings)
         self.application = Application(
             Signatures(Keys(credentials).find),
             FailingApi(injected),
@@ -100,14 +101,16 @@ class Region:
         """Takes a report of the hosts' process."""
         self._instances.heard(report)
 
-    def wanted_hosts(self) -> list[HostSpec]:
-        """Returns the hosts that shall run now."""
-        return wanted_hosts(self._instances)
+    def wanted(self) -> Wanted:
+        """Returns the hosts that shall run now, and their network."""
+        return Wanted(wanted_hosts(self._instances), network_of(self._instances.ec2))
 
-    def _patch_moto(self, placement_groups: PlacementGroups, spot: SpotPrices, state_dir: Path) -> None:
+    def _patch_moto(
+        self, placement_groups: PlacementGroups, spot: SpotPrices, state_dir: Path, settings: Settings
+    ) -> None:
         correct_moto()
         patch_instances(self._instances)
-        patch_addresses()
+        patch_addresses(self._instances.ec2, settings.machines.public_cidr)
         patch_groups(self._group_requests, self._scaling.activities)
         patch_placement_groups(placement_groups)
         patch_spot_prices(spot)

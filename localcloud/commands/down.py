@@ -7,6 +7,8 @@ import signal
 import time
 
 from localcloud.commands.exit_status import FAILED, OK, fail
+from localcloud.hosts.machine.cleanup import remove_leftovers
+from localcloud.hosts.machine.tools import MachineError
 from localcloud.state import Running, StateDir
 from localcloud.support.processes import STATE_MARKER, end_marked, start_time
 
@@ -24,6 +26,10 @@ def down(state: StateDir) -> int:
     # A daemon that was killed leaves processes of its hosts. They carry the marker of the state directory.
     if not end_marked(STATE_MARKER, str(state.path)):
         return fail(FAILED, f"some processes of the hosts of {state.path} cannot be ended; run `down` again")
+    try:
+        remove_leftovers(state.path)
+    except MachineError as error:
+        return fail(FAILED, error)
     state.forget()
     print("localcloud is down" if running else "localcloud was not running")
     return OK

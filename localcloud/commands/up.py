@@ -12,7 +12,9 @@ from pathlib import Path
 
 from localcloud.commands.client import ask
 from localcloud.commands.exit_status import BAD_CONFIG, FAILED, OK, OTHER_CONFIG, PORT_TAKEN, fail
-from localcloud.settings import API_ADDRESS, Settings, load_settings
+from localcloud.hosts.machine.kind import prepare
+from localcloud.hosts.machine.tools import MachineError
+from localcloud.settings import API_ADDRESS, Kind, Settings, load_settings
 from localcloud.state import Running, StateDir
 from localcloud.support.logs import configure_logging
 from localcloud.support.ports import check_free
@@ -24,27 +26,38 @@ POLL_S = 0.05
 LOG_LINES_SHOWN = 15
 
 
-def up(config: Path | None, state: StateDir, foreground: bool) -> int:
+def up(config: Path | None, state: StateDir, foreground: bool, hosts: Kind | None = None) -> int:
     """Runs the command, and returns its exit status.
 
     Args:
         config: the configuration file; None means the defaults.
         state: the state directory.
         foreground: whether this process is the daemon.
+        hosts: the kind of host, in place of the configured one.
 
     Raises:
         SettingsError: the configuration cannot be used.
         PortTakenError: another process listens on a port of the configuration.
     """
-    settings = load_settings(config)
+    settings = load_settings(config, hosts)
     running = state.running()
     if running:
         return _already_up(running, settings, state)
     check_free(API_ADDRESS, settings.port, "port")
-    first_address = str(ipaddress.IPv4Network(settings.vpc_cidr)[1])
-    check_free(first_address, settings.ssh_port, "ssh_port")
-    check_free(first_address, settings.metadata_port, "metadata_port")
+    if settings.hosts == "machine":
+        try:
+            prepare(settings.machines, state.path, _say)
+        except MachineError as error:
+            return fail(FAILED, f"localcloud did not start: {error}")
+    else:
+        first_address = str(ipaddress.IPv4Network(settings.vpc_cidr)[1])
+        check_free(first_address, settings.ssh_port, "ssh_port")
+        check_free(first_address, settings.metadata_port, "metadata_port")
     return _serve(settings, state) if foreground else _start_detached(config, settings, state)
+
+
+def _say(sentence: str) -> None:
+    print(f"localcloud: {sentence}", file=sys.stderr, flush=True)
 
 
 def _already_up(running: Running, settings: Settings, state: StateDir) -> int:
@@ -76,6 +89,7 @@ def _serve(settings: Settings, state: StateDir) -> int:
 def _start_detached(config: Path | None, settings: Settings, state: StateDir) -> int:
     state.path.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "localcloud", "up", "--foreground", "--state-dir", str(state.path)]
+    command += ["--hosts", settings.hosts]
     if config:
         command += ["--config", str(config)]
     environment = {**os.environ, "PYTHONPATH": _with_this_package(os.environ.get("PYTHONPATH"))}

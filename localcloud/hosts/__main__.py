@@ -10,13 +10,12 @@ import contextlib
 import logging
 import signal
 import sys
-from functools import partial
 
 import asyncssh
 
 from localcloud.hosts.kinds import kind_named
 from localcloud.hosts.supervisor import Supervisor
-from localcloud.link.messages import CONFIGURATION, REPORT, WANTED_HOSTS
+from localcloud.link.messages import CONFIGURATION, OPEN, REPORT, WANTED
 from localcloud.link.report import HostReport
 from localcloud.support.logs import configure_logging
 
@@ -41,18 +40,29 @@ async def _serve() -> None:
     reader = asyncio.StreamReader(limit=LINE_LIMIT_BYTES)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     configuration = CONFIGURATION.from_line(await reader.readline())
-    make_host = kind_named(configuration.kind)
-    supervisor = Supervisor(partial(make_host, configuration=configuration, report=_report))
-    while line := await reader.readline():
-        supervisor.want(WANTED_HOSTS.from_line(line))
-    await supervisor.end()
+    kind = kind_named(configuration.settings.hosts)(configuration, _report)
+    supervisor = Supervisor(kind.make)
+    try:
+        await kind.open()
+        _say(OPEN)
+        while line := await reader.readline():
+            wanted = WANTED.from_line(line)
+            kind.follow(wanted)
+            supervisor.want(wanted.hosts)
+    finally:
+        await supervisor.end()
+        await kind.close()
 
 
 def _report(report: HostReport) -> None:
     log.info("%s: %s %s (user data: %s)", report.instance_id, report.state.value, report.detail, report.user_data)
-    # The daemon may have ended before the last hosts do. Nobody reads the report then.
+    _say(REPORT.to_line(report))
+
+
+def _say(line: str) -> None:
+    # The daemon may have ended before the last hosts do. Nobody reads the line then.
     with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(REPORT.to_line(report))
+        sys.stdout.write(line)
         sys.stdout.flush()
 
 

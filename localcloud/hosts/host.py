@@ -7,6 +7,7 @@ from typing import Protocol
 from localcloud.link.configuration import HostsConfiguration
 from localcloud.link.report import Report
 from localcloud.link.spec import HostSpec
+from localcloud.link.wanted import Wanted
 
 
 class Host(Protocol):
@@ -34,8 +35,32 @@ class Host(Protocol):
 
 
 class HostKind(Protocol):
-    """Makes hosts of one kind. A class of hosts is one."""
+    """Makes the hosts of one kind, and what they share.
 
-    def __call__(self, spec: HostSpec, configuration: HostsConfiguration, report: Report) -> Host:
-        """Returns a host that has not started. The host calls `report` at each change of its state."""
+    `open` is called once, first. `follow` is called before the supervisor learns of a change. `close` is called once,
+    last, when all hosts have stopped, also when `open` failed.
+    """
+
+    async def open(self) -> None:
+        """Makes what all hosts share."""
+        ...
+
+    def follow(self, wanted: Wanted) -> None:
+        """Lets what hosts share follow a change."""
+        ...
+
+    def make(self, spec: HostSpec) -> Host:
+        """Returns a host that has not started."""
+        ...
+
+    async def close(self) -> None:
+        """Removes what all hosts share."""
+        ...
+
+
+class MakeKind(Protocol):
+    """Makes a kind of hosts. Its class is one."""
+
+    def __call__(self, configuration: HostsConfiguration, report: Report) -> HostKind:
+        """Returns a kind. Its hosts call `report` at each change of their state."""
         ...

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from localcloud.hosts.host import HostKind
-from localcloud.hosts.loopback.host import LoopbackHost
+from localcloud.hosts.host import MakeKind
+from localcloud.hosts.loopback.kind import Loopback
+from localcloud.hosts.machine.kind import Machines
 
-KINDS: Mapping[str, HostKind] = {"loopback": LoopbackHost}
+KINDS: Mapping[str, MakeKind] = {"loopback": Loopback, "machine": Machines}
 
 
-def kind_named(name: str) -> HostKind:
+def kind_named(name: str) -> MakeKind:
     """Returns the kind of host with a name.
 
     Raises:

@@ -12,12 +12,11 @@ from localcloud.settings import Settings
 
 @dataclass(frozen=True)
 class HostsConfiguration:
-    """What all hosts have in common. `kind` names the kind of host, as `localcloud.hosts.kinds` lists them."""
+    """What all hosts have in common."""
 
     settings: Settings
     credentials: Credentials
     state_dir: Path
-    kind: str
 
     def instance_dir(self, instance_id: str) -> InstanceDir:
         """Returns the files of an instance."""

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable
 
 from localcloud.link.configuration import HostsConfiguration
-from localcloud.link.messages import CONFIGURATION, REPORT, WANTED_HOSTS
+from localcloud.link.messages import CONFIGURATION, OPEN, REPORT, WANTED
 from localcloud.link.report import Report
-from localcloud.link.spec import HostSpec
+from localcloud.link.wanted import Wanted
 
 END_LIMIT_S = 20.0
 MODULE = "localcloud.hosts"
@@ -25,8 +25,9 @@ class HostsProcess:
     def __init__(self, configuration: HostsConfiguration, heard: Report, died: Callable[[int], None]) -> None:
         self._heard = heard
         self._died = died
-        self._last: list[HostSpec] = []
+        self._last = Wanted([])
         self._closing = False
+        self._opened = threading.Event()
         self._process = subprocess.Popen(
             [sys.executable, "-m", MODULE],
             stdin=subprocess.PIPE,
@@ -38,11 +39,15 @@ class HostsProcess:
         self._reader = threading.Thread(target=self._read, name="hosts", daemon=True)
         self._reader.start()
 
-    def want(self, specs: list[HostSpec]) -> None:
-        """Sends the list of hosts that shall run, if it has changed."""
-        if specs != self._last:
-            self._last = specs
-            self._send(WANTED_HOSTS.to_line(specs))
+    def wait_until_open(self) -> None:
+        """Blocks until the process takes hosts, or has ended."""
+        self._opened.wait()
+
+    def want(self, wanted: Wanted) -> None:
+        """Sends which hosts shall run in which network, if that has changed."""
+        if wanted != self._last:
+            self._last = wanted
+            self._send(WANTED.to_line(wanted))
 
     def close(self) -> None:
         """Ends all hosts and their process, and waits until they have ended."""
@@ -66,7 +71,11 @@ class HostsProcess:
     def _read(self) -> None:
         assert self._process.stdout
         for line in self._process.stdout:
-            self._heard(REPORT.from_line(line))
+            if line == OPEN:
+                self._opened.set()
+            else:
+                self._heard(REPORT.from_line(line))
         status = self._process.wait()
         if not self._closing:
             self._died(status)
+        self._opened.set()

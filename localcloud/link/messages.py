@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from localcloud.link.configuration import HostsConfiguration
 from localcloud.link.report import HostReport
-from localcloud.link.spec import HostSpec
+from localcloud.link.wanted import Wanted
 
 T = TypeVar("T")
 
@@ -34,6 +34,9 @@ class Message(Generic[T]):
         return self.adapter.validate_json(line)
 
 
+OPEN = "\n"
+"""The first line of the hosts' process: what its hosts share is there."""
+
 CONFIGURATION = Message(TypeAdapter(HostsConfiguration))
-WANTED_HOSTS = Message(TypeAdapter(list[HostSpec]))
+WANTED = Message(TypeAdapter(Wanted))
 REPORT = Message(TypeAdapter(HostReport))

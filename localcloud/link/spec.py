@@ -30,7 +30,8 @@ class HostSpec:
     """An instance as its operating system would see it.
 
     `boot` counts the starts of the instance; a host is restarted when its number changes. `speed` is a share of one
-    core; None means unbraked. An `unreachable` host runs but never answers.
+    core; None means unbraked. An `unreachable` host runs but never answers. `vcpus`, `memory_mib` and
+    `volume_gb` are what the instance type and the launch give; loopback does not use them.
     """
 
     instance_id: str
@@ -55,3 +56,8 @@ class HostSpec:
     unreachable: bool = False
     boot: int = 1
     faults: tuple[HostFault, ...] = ()
+    subnet_id: str | None = None
+    security_groups: tuple[str, ...] = ()
+    vcpus: int = 1
+    memory_mib: int = 1024
+    volume_gb: int = 8

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from localcloud.hosts.machine.requirements import missing_packages
+
 
 @dataclass(frozen=True)
 class Tool:
@@ -36,13 +38,27 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
+MACHINES = "machines"
+"""What localcloud's machines need: root rights and some programs."""
+
+
 def require(name: str) -> str:
     """Returns the path of a tool. Where it is missing, the test fails on CI and is skipped elsewhere."""
+    if name == MACHINES:
+        return _require_machines()
     tool = TOOLS[name]
     command = tool.command
-    if command is not None:
-        return command
-    reason = f"{name} is not installed: {tool.advice}"
+    return command if command is not None else _give_up(f"{name} is not installed: {tool.advice}")
+
+
+def _require_machines() -> str:
+    packages = missing_packages()
+    if packages:
+        return _give_up(f"programs for machines are not installed: apt-get install {' '.join(packages)}")
+    return "root" if os.geteuid() == 0 else _give_up("machines need root rights: run the tests as root")
+
+
+def _give_up(reason: str) -> str:
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason}. On CI no test may lack its tool.", pytrace=False)
     pytest.skip(reason)

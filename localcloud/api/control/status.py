@@ -17,7 +17,8 @@ def status_of(settings: Settings, instances: Instances, groups: AutoScalingBacke
     return {
         "endpoint": settings.endpoint,
         "region": settings.region,
-        "vpc_cidr": settings.vpc_cidr,
+        "vpc_cidr": str(settings.host_range if settings.hosts == "machine" else settings.vpc_cidr),
+        "hosts": settings.hosts,
         "capacity": faults.capacity,
         "vcpu_quotas": faults.vcpu_quotas,
         "fail_boot": faults.boot_failures,

@@ -1,4 +1,4 @@
-"""Private addresses: each lies in its subnet, belongs to one interface at a time, and is reused as late as possible."""
+"""Addresses: each lies in its range, belongs to one interface at a time, and is reused as late as possible."""
 
 from __future__ import annotations
 
@@ -40,6 +40,31 @@ class Addresses:
             "InsufficientFreeAddressesInSubnet",
             f"The specified subnet {subnet.id} ({subnet.cidr_block}) does not have enough free addresses.",
         )
+
+
+class PublicAddresses:
+    """Gives out public addresses in turn. They come from a network for documentation, so no machine really has them."""
+
+    def __init__(self, ec2: EC2Backend, cidr: str) -> None:
+        self._ec2 = ec2
+        self._network = ipaddress.IPv4Network(cidr)
+        self._last = 0
+
+    def next(self) -> str:
+        """Returns a free address. The last one of the range is left out: it is this machine's own among them.
+
+        Raises:
+            EC2ClientError: AddressLimitExceeded.
+        """
+        taken = {interface.public_ip for interface in self._ec2.enis.values()}
+        taken |= {address.public_ip for address in self._ec2.addresses}
+        usable = self._network.num_addresses - 3
+        for step in range(usable):
+            offset = 1 + (self._last + step) % usable
+            if str(self._network[offset]) not in taken:
+                self._last = offset
+                return str(self._network[offset])
+        raise EC2ClientError("AddressLimitExceeded", f"All public addresses of {self._network} are taken.")
 
 
 def _taken(ec2: EC2Backend, subnet: Subnet) -> set[str]:

@@ -76,6 +76,11 @@ def vcpus_of(flavor: str) -> int:
     return int(INSTANCE_TYPES.get(flavor, {}).get("VCpuInfo", {}).get("DefaultVCpus", 1))
 
 
+def memory_mib_of(flavor: str) -> int:
+    """Returns the memory of an instance type in MiB; 1024 for an unknown one."""
+    return int(INSTANCE_TYPES.get(flavor, {}).get("MemoryInfo", {}).get("SizeInMiB", 1024))
+
+
 def is_flavor(name: str) -> bool:
     """Returns whether EC2 has an instance type of this name."""
     return name in INSTANCE_TYPES

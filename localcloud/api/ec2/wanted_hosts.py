@@ -12,22 +12,26 @@ from moto.ec2.models import EC2Backend
 from moto.iam.models import iam_backends
 
 from localcloud.api.ec2.instances import Instances
+from localcloud.api.ec2.quotas import memory_mib_of, vcpus_of
 from localcloud.api.ec2.states import RUNNING
 from localcloud.api.ec2.tracked_instance import TrackedInstance
 from localcloud.api.faults.injected import HOST_KINDS
 from localcloud.link.spec import HostFault, HostSpec
-from localcloud.settings import LOOPBACK, Settings
+from localcloud.settings import Settings
+
+DEFAULT_VOLUME_GB = 8
 
 
 def wanted_hosts(instances: Instances) -> list[HostSpec]:
     """Returns the hosts that shall run now, and marks their instances as hosted.
 
-    An instance whose address is not on loopback has no host, because no process can listen on that address.
+    An instance whose address is not in the range of the hosts has no host, because nothing can listen on that address.
     """
     specs = []
+    host_range = instances.settings.host_range
     for tracked in instances:
         address = tracked.instance.private_ip
-        if tracked.state == RUNNING and address and ipaddress.IPv4Address(address) in LOOPBACK:
+        if tracked.state == RUNNING and address and ipaddress.IPv4Address(address) in host_range:
             tracked.hosted = True
             faults = _faults(tracked.id, instances)
             specs.append(host_spec(tracked, address, instances.ec2, instances.settings, faults))
@@ -63,6 +67,18 @@ def host_spec(
         unreachable=tracked.failure == "unreachable",
         boot=tracked.boot,
         faults=faults,
+        subnet_id=instance.subnet_id,
+        security_groups=tuple(group.id for group in instance.security_groups),
+        vcpus=vcpus_of(tracked.flavor),
+        memory_mib=memory_mib_of(tracked.flavor),
+        volume_gb=_volume_gb(instance),
+    )
+
+
+def _volume_gb(instance: Any) -> int:
+    """Returns the size of the instance's first volume."""
+    return next(
+        (int(device.size) for device in instance.block_device_mapping.values() if device.size), DEFAULT_VOLUME_GB
     )
 
 

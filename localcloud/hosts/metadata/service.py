@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import time
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from localcloud.credentials import Key
-from localcloud.hosts.metadata.tree import document_tree, find
+from localcloud.hosts.metadata.tree import document_tree, find, special_lists
 from localcloud.link.spec import HostSpec
 from localcloud.support.sockets import user_of_peer
 
@@ -19,6 +20,11 @@ TOKEN_HEADER = "X-aws-ec2-metadata-token"
 MAX_TTL_S = 21_600
 
 ROOT = 0
+BACKLOG = 128
+
+VERSIONS = ("2009-04-04", "2021-03-23", "latest")
+VERSION = r"latest|\d{4}-\d{2}-\d{2}"
+"""Every version is answered alike. cloud-init asks for the two that are listed by their dates."""
 
 
 class MetadataService:
@@ -30,11 +36,14 @@ class MetadataService:
     Args:
         spec: the instance.
         role_key: the credentials of the instance's role, if it has one.
+        of_a_machine: whether the service stands in a network namespace of the instance's own. All who ask are the
+            instance's processes then, and each may ask, as on EC2.
     """
 
-    def __init__(self, spec: HostSpec, role_key: Key) -> None:
+    def __init__(self, spec: HostSpec, role_key: Key, of_a_machine: bool = False) -> None:
         self.spec = spec
         self.role_key = role_key
+        self._of_a_machine = of_a_machine
         self._tokens: dict[str, float] = {}
         self._runner: web.AppRunner | None = None
 
@@ -44,17 +53,17 @@ class MetadataService:
         Raises:
             OSError: the address or the port cannot be used.
         """
-        application = web.Application(middlewares=[_admit])
-        application.router.add_put("/latest/api/token", self._issue_token)
-        application.router.add_get("/latest/{path:.*}", self._get)
-        runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=0.1)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, address, port).start()
-        except OSError:
-            await runner.cleanup()
-            raise
-        self._runner = runner
+        await self.serve(socket.create_server((address, port), backlog=BACKLOG))
+
+    async def serve(self, door: socket.socket) -> None:
+        """Starts to answer on a socket that listens."""
+        application = web.Application(middlewares=[_admit_address if self._of_a_machine else _admit])
+        application.router.add_put("/{version:latest}/api/token", self._issue_token)
+        application.router.add_get("/", self._list_versions)
+        application.router.add_get(f"/{{version:{VERSION}}}/{{path:.*}}", self._get)
+        self._runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.SockSite(self._runner, door).start()
 
     async def stop(self) -> None:
         """Stops listening. Harmless if the service never listened."""
@@ -74,16 +83,24 @@ class MetadataService:
         self._tokens[token] = now + int(ttl)
         return web.Response(text=token, headers={TTL_HEADER: ttl})
 
+    async def _list_versions(self, request: web.Request) -> web.Response:
+        self._check_token(request)
+        return web.Response(text="\n".join(VERSIONS))
+
     async def _get(self, request: web.Request) -> web.Response:
+        self._check_token(request)
+        path = request.match_info["path"]
+        answer = find(document_tree(self.spec, self.role_key), path, special_lists(self.spec))
+        if answer is None:
+            raise web.HTTPNotFound(text=f"no metadata under /{request.match_info['version']}/{path}")
+        return web.Response(text=answer)
+
+    def _check_token(self, request: web.Request) -> None:
         token = request.headers.get(TOKEN_HEADER)
         if token is None and self.spec.tokens_required:
             raise web.HTTPUnauthorized(text=f"PUT /latest/api/token for a token, then send it as {TOKEN_HEADER}")
         if token is not None and self._tokens.get(token, 0.0) <= time.monotonic():
             raise web.HTTPUnauthorized(text="the token is unknown or has expired: PUT /latest/api/token for a new one")
-        answer = find(document_tree(self.spec, self.role_key), request.match_info["path"])
-        if answer is None:
-            raise web.HTTPNotFound(text=f"no metadata under /latest/{request.match_info['path']}")
-        return web.Response(text=answer)
 
 
 @web.middleware
@@ -93,6 +110,14 @@ async def _admit(request: web.Request, handler: Handler) -> web.StreamResponse:
     own, peer = (request.transport.get_extra_info(name) for name in ("sockname", "peername"))
     if user_of_peer(peer, own) not in (os.getuid(), ROOT):
         raise web.HTTPForbidden(text="the service answers processes of its instance only")
+    return await _admit_address(request, handler)
+
+
+@web.middleware
+async def _admit_address(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuses browsers that were led here by a name of somebody else's."""
+    assert request.transport
+    own = request.transport.get_extra_info("sockname")
     if request.host.partition(":")[0] != own[0]:
         raise web.HTTPForbidden(text=f"ask for the address {own[0]} itself")
     return await handler(request)

@@ -6,7 +6,9 @@ Paths and answers: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instanced
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
+from types import MappingProxyType
 
 from localcloud.credentials import Key
 from localcloud.link.spec import HostSpec, SpotNotice
@@ -16,19 +18,32 @@ ROLE_CREDENTIALS_LAST = timedelta(hours=6)
 Tree = dict[str, "str | Tree"]
 
 
-def find(tree: Tree, path: str) -> str | None:
+def find(tree: Tree, path: str, lists: Mapping[str, str] = MappingProxyType({})) -> str | None:
     """Returns the answer to a path: a value, or the list of a folder's entries; None if there is no such path.
 
     In a list, the names of folders end in `/`.
+
+    Args:
+        tree: everything that the service answers.
+        path: what is asked for.
+        lists: the lists of folders that have a form of their own, by the folders' paths.
     """
     node: str | Tree = tree
-    for part in path.strip("/").split("/") if path.strip("/") else []:
+    asked = path.strip("/")
+    if asked in lists:
+        return lists[asked]
+    for part in asked.split("/") if asked else []:
         if not isinstance(node, dict) or part not in node:
             return None
         node = node[part]
     if isinstance(node, str):
         return node
     return "\n".join(name + ("/" if isinstance(value, dict) else "") for name, value in node.items())
+
+
+def special_lists(spec: HostSpec) -> dict[str, str]:
+    """Returns the list of the public keys: each with its number and its name. cloud-init takes no other form."""
+    return {"meta-data/public-keys": f"0={spec.key_name or 'key'}"} if spec.public_key else {}
 
 
 def document_tree(spec: HostSpec, role_key: Key) -> Tree:

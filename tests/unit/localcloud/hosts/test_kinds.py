@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from localcloud.hosts.kinds import KINDS, kind_named
-from localcloud.hosts.loopback.host import LoopbackHost
+from localcloud.hosts.loopback.kind import Loopback
+from localcloud.hosts.machine.kind import Machines
 
 
-def test_loopback_is_a_kind() -> None:
-    assert kind_named("loopback") is LoopbackHost
+def test_there_are_hosts_on_loopback_and_machines() -> None:
+    assert kind_named("loopback") is Loopback
+    assert kind_named("machine") is Machines
 
 
 def test_an_unknown_kind_is_refused_with_those_that_there_are() -> None:

@@ -9,9 +9,11 @@ from pydantic import ValidationError
 
 from localcloud.credentials import Credentials
 from localcloud.link.configuration import HostsConfiguration
-from localcloud.link.messages import CONFIGURATION, REPORT, WANTED_HOSTS
+from localcloud.link.messages import CONFIGURATION, REPORT, WANTED
+from localcloud.link.network import Network, Rule, SecurityGroup, Subnet
 from localcloud.link.report import HostReport, HostState
 from localcloud.link.spec import HostSpec, SpotNotice
+from localcloud.link.wanted import Wanted
 from localcloud.settings import Settings
 
 SPEC = HostSpec(
@@ -28,17 +30,23 @@ SPEC = HostSpec(
     spot_notice=SpotNotice("terminate", "2026-11-21T06:00:00Z"),
 )
 
+NETWORK = Network(
+    (Subnet("subnet-1", "10.20.1.0/24", "nat"),),
+    (SecurityGroup("sg-1", (Rule(False, "tcp", 22, 22, group="sg-2"), Rule(True, "-1", cidr="0.0.0.0/0"))),),
+)
+
 
 def test_a_specification_survives_its_way_to_the_hosts() -> None:
-    line = WANTED_HOSTS.to_line([SPEC])
+    wanted = Wanted([SPEC], NETWORK)
+    line = WANTED.to_line(wanted)
     assert line.count("\n") == 1 and line.endswith("\n")
     assert line.isascii(), "a pipe's encoding depends on the locale"
-    assert WANTED_HOSTS.from_line(line) == [SPEC]
+    assert WANTED.from_line(line) == wanted
 
 
 def test_a_configuration_survives_its_way_to_the_hosts() -> None:
     settings = Settings(speeds={"c5.large": 0.2}, prices=Path("/prices.yml"), capacity={"c5.large": 3})
-    configuration = HostsConfiguration(settings, Credentials.random(), Path("/state"), "loopback")
+    configuration = HostsConfiguration(settings, Credentials.random(), Path("/state"))
     assert CONFIGURATION.from_line(CONFIGURATION.to_line(configuration)) == configuration
 
 

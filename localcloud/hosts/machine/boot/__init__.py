@@ -1,0 +1,1 @@
+"""Booting a machine, limiting it, and ending it."""

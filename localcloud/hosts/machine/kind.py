@@ -1,0 +1,110 @@
+"""The kind of host `machine`: what all machines of a cloud share, made first and removed last."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from localcloud.hosts.machine import record, requirements
+from localcloud.hosts.machine.cleanup import remove_everything, remove_leftovers
+from localcloud.hosts.machine.firewall.firewall import Firewall
+from localcloud.hosts.machine.firewall.table import Ranges, Uplink
+from localcloud.hosts.machine.host import MachineHost
+from localcloud.hosts.machine.image.from_here import recipe_from
+from localcloud.hosts.machine.image.store import build_with_mmdebstrap, default_folder, image_of
+from localcloud.hosts.machine.names import Names
+from localcloud.hosts.machine.network import ranges
+from localcloud.hosts.machine.network.bridges import KERNEL, Bridges, uplink
+from localcloud.hosts.machine.shared import Shared
+from localcloud.hosts.machine.tools import MachineError
+from localcloud.link.configuration import HostsConfiguration
+from localcloud.link.network import Network
+from localcloud.link.report import Report
+from localcloud.link.spec import HostSpec
+from localcloud.link.wanted import Wanted
+from localcloud.settings import MachineSettings
+
+log = logging.getLogger("localcloud.hosts")
+
+
+def prepare(settings: MachineSettings, state_dir: Path, tell: Callable[[str], None]) -> Path:
+    """Checks this machine, removes what an earlier cloud left, and returns the image, which is made if need be.
+
+    Raises:
+        MachineError: machines cannot be made here. Nothing was made.
+    """
+    requirements.check(state_dir)
+    remove_leftovers(state_dir)
+    ranges.check_unused([settings.private_cidr, settings.public_cidr])
+    return image_of(recipe_from(), settings.image_dir or default_folder(), build_with_mmdebstrap, tell)
+
+
+class Machines:
+    """All machines of a cloud."""
+
+    def __init__(self, configuration: HostsConfiguration, report: Report) -> None:
+        self._configuration = configuration
+        self._report = report
+        self._names = Names.of(configuration.state_dir)
+        self._lock: IO[str] | None = None
+        self._firewall: Firewall | None = None
+        self._shared: Shared | None = None
+
+    async def open(self) -> None:
+        """Makes the ranges blackholes, then the firewall, then the bridge for public addresses.
+
+        Raises:
+            MachineError: something cannot be made. `close` removes what was made.
+        """
+        settings, state_dir = self._configuration.settings.machines, self._configuration.state_dir
+        image = await asyncio.to_thread(prepare, settings, state_dir, log.info)
+        self._lock = record.hold(state_dir)
+        if self._lock is None:
+            raise MachineError(f"another process uses the machines of {state_dir}")
+        out = uplink()
+        forwarding = KERNEL / f"ipv4/conf/{out}/forwarding"
+        way = Uplink(out, forwarded=out is None or forwarding.read_text().strip() == "1")
+        made = record.Record(
+            private_cidr=settings.private_cidr,
+            public_cidr=settings.public_cidr,
+            uplink=way.name,
+            uplink_forwarded=way.forwarded,
+        )
+        record.write(state_dir, made)
+        ranges.claim([settings.private_cidr, settings.public_cidr])
+        self._firewall = Firewall(self._names, Ranges(settings.private_cidr, settings.public_cidr), way)
+        self._firewall.follow(Network(), [])
+        if not way.forwarded:
+            forwarding.write_text("1")
+        bridges = Bridges(self._names, settings.public_cidr)
+        bridges.open()
+        self._shared = Shared(self._configuration, self._names, image, bridges, Network())
+
+    def follow(self, wanted: Wanted) -> None:
+        """Lets firewall and routes follow, before a machine that they are for starts.
+
+        Raises:
+            MachineError: the firewall cannot be set. No machine runs without it, so the cloud ends.
+        """
+        assert self._shared and self._firewall
+        self._shared.network = wanted.network
+        self._firewall.follow(wanted.network, wanted.hosts)
+        self._shared.bridges.follow_public(wanted.hosts)
+
+    def make(self, spec: HostSpec) -> MachineHost:
+        """Returns a machine that has not started."""
+        assert self._shared
+        return MachineHost(spec, self._shared, self._report)
+
+    async def close(self) -> None:
+        """Removes everything that was made on this machine.
+
+        Raises:
+            MachineError: something cannot be removed.
+        """
+        if self._lock:
+            with self._lock:
+                await asyncio.to_thread(remove_everything, self._configuration.state_dir)

@@ -1,0 +1,1 @@
+"""The network of machines: blackhole routes first, then bridges, namespaces and cables."""

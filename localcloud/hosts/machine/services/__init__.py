@@ -1,0 +1,1 @@
+"""What this process serves within a machine's namespace: metadata, a name server, the way to the API."""
