@@ -45,5 +45,5 @@ def require_session_programs() -> None:
         "The head has no public address, so it is reached through Systems Manager. "
         f"Not found on the PATH: {', '.join(f'{program} ({name})' for program, name in missing.items())}.",
         'Install what is missing (AWS\'s documentation: "Install the Session Manager plugin for the AWS CLI"), or give '
-        "the head a public address: name the range of your own addresses in `head.ssh_from` of main.tf.",
+        "the head a public address: name the range of your own addresses in `head.ssh_from` of variables.tf.",
     )

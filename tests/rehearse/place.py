@@ -26,6 +26,7 @@ HERE = Path(__file__).parent
 REGION = "us-east-1"
 STATE_BUCKET = "centavo-rehearsal-state"
 FLEET = {"t2.medium": 2}
+HEAD = {"instance_type": "t3.small", "volume_gb": 8, "ssh_from": ["198.51.100.254/32"]}
 FLAVORS = {"t2.medium": {"max_nodes": 3, "volume_gb": 8}, "c5.large": {"max_nodes": 3, "volume_gb": 8}}
 
 
@@ -112,7 +113,7 @@ def outside(place: Place) -> Mapping[str, str]:
         "AWS_SHARED_CREDENTIALS_FILE": str(place.root / ".localcloud" / "credentials"),
         "AWS_EC2_METADATA_DISABLED": "true",
         "TF_VAR_flavors": json.dumps(FLAVORS),
-        "TF_VAR_ssh_from": json.dumps(["0.0.0.0/0"]),
+        "TF_VAR_head": json.dumps(HEAD),
         "CENTAVO__FLEET__INITIAL": json.dumps(FLEET),
         "CENTAVO__LIMITS__MIN_NODES": str(sum(FLEET.values())),
         "CENTAVO__LIMITS__MAX_NODES": str(sum(FLEET.values())),

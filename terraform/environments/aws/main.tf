@@ -39,23 +39,8 @@ module "centavo" {
   cluster  = "centavo"
   capacity = var.capacity
 
-  # market = "spot" buys a flavor at the spot price. EC2 then places it by its strategy price-capacity-optimized.
-  flavors = {
-    "t2.medium"  = { max_nodes = 12, volume_gb = 30 }
-    "t2.large"   = { max_nodes = 12, volume_gb = 30 }
-    "t2.xlarge"  = { max_nodes = 12, volume_gb = 30 }
-    "c5.large"   = { max_nodes = 12, volume_gb = 30 }
-    "c5.xlarge"  = { max_nodes = 12, volume_gb = 30 }
-    "c5.2xlarge" = { max_nodes = 12, volume_gb = 30 }
-  }
-
-  # With a range of addresses in ssh_from, such as ["203.0.113.7/32"], the head gets a public address, and this range may open SSH to
-  # it. Without one the controller reaches the head through Systems Manager, which needs the AWS CLI and its Session Manager plugin.
-  head = {
-    instance_type = "t3.small"
-    volume_gb     = 30
-    ssh_from      = []
-  }
+  flavors        = var.flavors
+  head           = var.head
   ssh_public_key = var.ssh_public_key
 
   vpc_cidr           = "10.20.0.0/16"

@@ -1,3 +1,30 @@
+# The first two variables say what the nodes are. Change their defaults here. Or set them for a while from outside, as
+# TF_VAR_flavors and TF_VAR_head.
+variable "flavors" {
+  description = "Instance types that a fleet may have. market = \"spot\" buys a flavor at the spot price: EC2 then places it by its strategy price-capacity-optimized."
+  type        = map(object({ max_nodes = number, volume_gb = number, market = optional(string, "on-demand") }))
+  default = {
+    "t2.medium"  = { max_nodes = 12, volume_gb = 30 }
+    "t2.large"   = { max_nodes = 12, volume_gb = 30 }
+    "t2.xlarge"  = { max_nodes = 12, volume_gb = 30 }
+    "c5.large"   = { max_nodes = 12, volume_gb = 30 }
+    "c5.xlarge"  = { max_nodes = 12, volume_gb = 30 }
+    "c5.2xlarge" = { max_nodes = 12, volume_gb = 30 }
+  }
+}
+
+# With a range of addresses in ssh_from, such as ["203.0.113.7/32"], the head gets a public address, and this range may open SSH to
+# it. Without one the controller reaches the head through Systems Manager, which needs the AWS CLI and its Session Manager plugin.
+variable "head" {
+  description = "The head: its instance type, the size of its volume in GB, and the ranges of addresses that may open SSH to it."
+  type        = object({ instance_type = string, volume_gb = number, ssh_from = list(string) })
+  default = {
+    instance_type = "t3.small"
+    volume_gb     = 30
+    ssh_from      = []
+  }
+}
+
 variable "capacity" {
   description = "Number of nodes of each flavor. The value comes from the capacity file (capacity.auto.tfvars.json), which the controller writes."
   type        = map(number)
