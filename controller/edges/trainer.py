@@ -10,7 +10,7 @@ from pathlib import Path
 
 from controller.domain.memory import MemoryNeed
 from controller.domain.text import one_line
-from controller.edges.running import run_within
+from controller.edges.limited import run_within
 
 MEMORY_LIMIT_S = 120.0
 MOST_SAID = 300

@@ -57,7 +57,11 @@ class Outcome:
         console = Console(width=None if sys.stdout.isatty() else 150)
         table = Table("step", "seconds", "result", title="What was rehearsed")
         for step in self.steps:
-            table.add_row(step.name, f"{step.seconds:.0f}", f"FAILED: {step.failure}" if step.failure else step.shown)
+            table.add_row(
+                step.name,
+                f"{step.seconds:.0f}",
+                f"FAILED: {step.failure.splitlines()[0]}" if step.failure else step.shown,
+            )
         console.print(table)
         print("What can't be rehearsed here:")
         for line in CANNOT_BE_REHEARSED:
