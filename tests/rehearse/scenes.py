@@ -17,6 +17,8 @@ from tests.rehearse.running import RehearsalError, Running, found_in, phases
 from tests.rehearse.traces import left_over, summary, traces
 
 SIZE = sum(FLEET.values())
+INTENDED = ("open-network", "change-iam")
+"""The dangers of a first plan that a person has to acknowledge."""
 
 
 class Rehearsal:
@@ -57,7 +59,8 @@ class Rehearsal:
 
     def plan(self) -> str:
         """Plans, and shows what an hour costs."""
-        return found_in(self._finish("plan", limit_s=300, status=2), r"\$.*hour|per hour") or "planned"
+        acknowledged = [f"--acknowledge={danger}" for danger in INTENDED]
+        return found_in(self._finish("plan", *acknowledged, limit_s=600, status=2), r"\$.*hour|per hour") or "planned"
 
     def apply(self) -> str:
         """Makes network, head and groups."""
