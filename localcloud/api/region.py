@@ -15,7 +15,6 @@ from localcloud.api.application import Application
 from localcloud.api.autoscaling.requests import GroupRequests
 from localcloud.api.autoscaling.scaling import Scaling
 from localcloud.api.control.control import Control
-from localcloud.api.ec2.images import register_images
 from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.network import network_of
 from localcloud.api.ec2.placement_groups import PlacementGroups
@@ -23,6 +22,7 @@ from localcloud.api.ec2.wanted_hosts import wanted_hosts
 from localcloud.api.faults.failing import FailingApi
 from localcloud.api.faults.injected import Injected
 from localcloud.api.faults.limits import Faults
+from localcloud.api.images import add_images
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -66,6 +66,7 @@ class Region:
         shutdown: Callable[[], None],
     ) -> None:
         ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][settings.region]
+        add_images(ec2)
         groups = autoscaling_backends[DEFAULT_ACCOUNT_ID][settings.region]
         faults = Faults.of(settings)
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
@@ -74,7 +75,6 @@ class Region:
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir, settings)
-        register_images(ec2)
         self.application = Application(
             Signatures(Keys(credentials).find),
             FailingApi(injected),

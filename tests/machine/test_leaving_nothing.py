@@ -79,16 +79,6 @@ def test_a_range_that_is_taken_is_refused_and_stays_as_it_was(tmp_path: Path) ->
         assert traces() == before
 
 
-def test_without_root_rights_nothing_is_made(before: dict[str, list[str]], tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
-    config = tmp_path / "localcloud.yml"
-    write_config(config, hosts="machine", machines=random_ranges())
-    refused = command("up", "--config", str(config), state_dir=tmp_path / "state", user=65534, extra_groups=[])
-    assert refused.returncode == 1, refused.stderr
-    assert "machines need root rights" in refused.stderr
-    assert traces() == before
-
-
 def test_an_image_that_cannot_be_made_leaves_nothing(before: dict[str, list[str]], tmp_path: Path) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()

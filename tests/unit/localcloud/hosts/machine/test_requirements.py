@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from localcloud.cli import main
 from localcloud.hosts.machine import requirements
 from localcloud.hosts.machine.requirements import check, missing_packages
 from localcloud.hosts.machine.tools import MachineError, run
+from tests.support.local_cloud import free_port
 
 
 @pytest.fixture
@@ -23,6 +25,17 @@ def test_without_root_rights_the_way_out_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MachineError, match=r"machines need root rights.*`--hosts loopback`"):
         check(tmp_path)
+
+
+def test_up_says_so_and_makes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (tmp_path / "localcloud.yml").write_text(f"port: {free_port()}\n")
+    arguments = ["--config", str(tmp_path / "localcloud.yml"), "--state-dir", str(tmp_path / "state")]
+    assert main(["up", "--hosts", "machine", *arguments]) == 1
+    assert "localcloud did not start: machines need root rights" in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()
 
 
 def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
