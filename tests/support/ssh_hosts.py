@@ -10,6 +10,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import asyncssh
@@ -18,6 +19,8 @@ from controller.domain import Instance
 from controller.edges.ssh import SshAccess, end_connections
 from tests.support.local_cloud import free_port
 
+MOST_COMMANDS = 64
+"""As many commands run at the same time, on all hosts."""
 HOSTS_OF_A_BLOCK = 250
 """As many hosts have the first three numbers of their address in common."""
 
@@ -41,6 +44,7 @@ class SshHosts:
         self._directory, self._port = directory, free_port()
         self._network = f"127.{random.SystemRandom().randrange(64, 250)}"
         self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(ThreadPoolExecutor(MOST_COMMANDS))
         self._thawed = threading.Event()
         self._held: list[socket.socket] = []
         key = directory / "id"

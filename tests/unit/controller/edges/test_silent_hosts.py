@@ -129,3 +129,13 @@ def test_a_host_with_another_key_than_before_is_not_asked(hosts: SshHosts, ansib
     known.write_text(re.sub(r"(?m)^(\S+ \S+) \S+", rf"\1 {other}", known.read_text()))
     outcome = ansible.read_local_facts(hosts.access, asked, {"centavo": CENTAVO})
     assert set(outcome.failures) == {"i-1"} and outcome.head is not None
+
+
+def test_fifty_nodes_are_worked_on_at_once(hosts: SshHosts, ansible: Ansible, tmp_path: Path) -> None:
+    asked = [hosts.answering(f"i-{number}") for number in range(50)]
+    (tmp_path / "met").mkdir()
+    wait = f"touch {tmp_path}/met/$$; until [ $(ls {tmp_path}/met | wc -l) -ge 50 ]; do sleep 1; done"
+    (tmp_path / "ansible" / "playbooks" / "meet.yml").write_text(
+        f"- hosts: all\n  gather_facts: false\n  tasks:\n    - raw: {wait}\n"
+    )
+    ansible.play("meet.yml", hosts.access, asked, {}, timeout_s=400)
