@@ -155,7 +155,7 @@ class Terraform:
         )
 
     def plan(self, file: Path, *, destroy: bool = False, read: bool = True, only: Sequence[str] = ()) -> Plan:
-        """Plans into `file`, for the addresses in `only` if there are any; reads the plan as JSON, if it is to (`read`)."""
+        """Plans into `file`, for the addresses in `only` if any; reads the plan back as JSON unless not to (`read`)."""
         file.parent.mkdir(parents=True, exist_ok=True)
         options: dict[str, Any] = {"destroy": IsFlagged} if destroy else {}
         options |= {"target": list(only)} if only else {}
