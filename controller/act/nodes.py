@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from controller.domain import Instance
-from controller.domain.errors import AnsibleError
+from controller.domain.errors import AnsibleError, DiskError
 from controller.domain.reasons.moving import ConfiguringFailed
 from controller.edges.ansible import Outcome
 from controller.edges.files import write_whole
-from controller.edges.ssh import SshAccess
+from controller.edges.ssh import SshAccess, config_for_people
 from controller.observe.instances import Instances
 from controller.observe.reaching import Reaching
 from controller.supply.supplies import Supplies
@@ -52,6 +53,7 @@ class Nodes:
     def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         """Makes workers of these nodes, warm and ready to join, and a head of the head where that is asked for."""
         self._supply()
+        self._keep_ssh_config()
         limit = [i.instance_id for i in instances] + ([self._instances.head().instance_id] if with_head else [])
         try:
             self._play("site.yml", instances, limit=limit, timeout_s=timeout_s)
@@ -62,6 +64,7 @@ class Nodes:
     def configure_all(self) -> Outcome:
         """Prepares the head and all running workers; changes nothing where all is so already."""
         self._supply()
+        self._keep_ssh_config()
         timeout_s = self._reaching.environment.settings.controller.timeouts.configure_s
         return self._play("site.yml", self._instances.running(), timeout_s=timeout_s)
 
@@ -131,3 +134,9 @@ class Nodes:
         copy, environment = self._reaching.training_config, self._reaching.environment
         if not copy.is_file():
             write_whole(copy, environment.path(environment.settings.training.config).read_bytes())
+
+    def _keep_ssh_config(self) -> None:
+        """Writes for people how the nodes are reached: `ssh -F .centavo/ENV/ssh_config head`. They can do without."""
+        with suppress(DiskError):
+            file = self._reaching.environment.state_directory / "ssh_config"
+            write_whole(file, config_for_people(self._reaching.access()))

@@ -75,10 +75,10 @@ class SshAccess:
         """Options of ssh(1) for one node. Host keys are kept under instance ids, for addresses come again."""
         options = self._own_options(instance)
         if self.jump_through_head and instance.role != "head":
-            options += ["-o", f"ProxyCommand={shlex.join(self._jump())}"]
+            options += ["-o", f"ProxyCommand={shlex.join(self.jump())}"]
         return options
 
-    def _jump(self) -> list[str]:
+    def jump(self) -> list[str]:
         """Returns the command that connects to a worker through the head; ssh fills in the worker's `%h` and `%p`."""
         identity, port, head = str(self.identity_file), str(self.port), f"{self.user}@{self.address(self.head)}"
         return ["ssh", *self._own_options(self.head), "-i", identity, "-p", port, "-W", "%h:%p", head]
@@ -119,6 +119,32 @@ class SshAccess:
     def control_path(self, instance_id: str) -> Path:
         """Returns the socket of the connection that all commands to a node share."""
         return control_directory(self.known_hosts_file) / instance_id
+
+
+def config_for_people(access: SshAccess) -> str:
+    """Returns an ssh_config(5) with which a person reaches the head as `head`, and a worker by its private address.
+
+    The way is the controller's own. Workers' host keys are kept by their addresses here, in a file beside the other.
+    """
+    everybody = {
+        "User": access.user,
+        "Port": str(access.port),
+        "IdentityFile": f'"{access.identity_file}"',
+        "IdentitiesOnly": "yes",
+        "StrictHostKeyChecking": "accept-new",
+        "UserKnownHostsFile": f'"{access.known_hosts_file}_by_address"',
+        "ServerAliveInterval": str(ALIVE_INTERVAL_S),
+    }
+    head = {"HostName": access.address(access.head), "HostKeyAlias": access.head.instance_id}
+    if access.has_sessions:
+        head["ProxyCommand"] = shlex.join(session_command(access.head.instance_id, access.port, access.region))
+    workers = {"ProxyCommand": shlex.join(access.jump())} if access.jump_through_head else {}
+    blocks = {"head": head, "* !head": workers, "*": everybody}
+    return "".join(
+        f"Host {pattern}\n" + "".join(f"  {key} {value}\n" for key, value in entries.items())
+        for pattern, entries in blocks.items()
+        if entries
+    )
 
 
 def control_directory(belonging_to: Path) -> Path:

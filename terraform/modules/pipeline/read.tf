@@ -7,6 +7,7 @@ data "aws_iam_policy_document" "read" {
     actions = [
       "autoscaling:Describe*",
       "ec2:Describe*",
+      "ec2:GetInstanceUefiData",
       "iam:GetInstanceProfile",
       "iam:GetRole",
       "iam:GetRolePolicy",

@@ -111,6 +111,24 @@ def test_a_worker_is_out_of_reach_where_the_session_is_refused(sessions: Session
     assert done.returncode == 255 and sessions.asked
 
 
+@pytest.mark.slow
+def test_a_person_reaches_head_and_workers_the_same_way(sessions: Sessions, tmp_path: Path) -> None:
+    config = tmp_path / "ssh_config"
+    config.write_text(ssh.config_for_people(sessions.access))
+    for name in ("head", str(sessions.worker.private_ip)):
+        done = subprocess.run(
+            ["ssh", "-F", config, "-o", "BatchMode=yes", name, "pwd"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        wanted = sessions.hosts.homes["i-head" if name == "head" else "i-1"]
+        assert done.stdout.strip() == str(wanted)
+    assert sessions.asked and all(asked[:-1] == WANTED for asked in sessions.asked)
+
+
 def test_a_head_with_a_public_address_needs_no_session(tmp_path: Path) -> None:
     head = ssh.Instance("i-head", "t3.small", "head", "running", "10.0.0.2", "198.51.100.3")
     worker = ssh.Instance("i-1", "c5.large", "worker", "running", "10.0.0.7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class WorldTerraform:
         """Makes the providers available."""
         self.world.call("init", Effect(lambda: None, limit_s=TERRAFORM_LIMIT_S))
 
-    def plan(self, file: Path, *, destroy: bool = False, read: bool = True) -> Plan:
+    def plan(self, file: Path, *, destroy: bool = False, read: bool = True, only: Sequence[str] = ()) -> Plan:
         """Plans into a file. A kill in the middle leaves the state locked until the next plan."""
         effect = Effect(lambda: self._plan(file), limit_s=TERRAFORM_LIMIT_S, killed=self._leave_lock)
         return self.world.call("plan", effect, seconds=4)  # type: ignore[no-any-return]
@@ -48,7 +49,7 @@ class WorldTerraform:
             changes.append(_new_head())
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(wanted))
-        return Plan(file, bool(changes) or not self.world.is_up, {"resource_changes": changes})
+        return Plan(file, bool(changes) or not self.world.is_up, {"format_version": "1.2", "resource_changes": changes})
 
     def _change(self, flavor: str, wanted: int) -> dict[str, Any]:
         before = {"name": f"c-{flavor}", "desired_capacity": self.world.desired.get(flavor, 0), "max_size": MAX_NODES}
