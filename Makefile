@@ -64,9 +64,11 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-.PHONY: setup wheelhouse test test-long test-fast faults storm rehearse mutants lint house format
+.PHONY: setup wheelhouse image test test-long test-fast faults storm rehearse mutants lint house format
 wheelhouse: ## Build the packages of AWS's nodes now, which a run does otherwise (OPTIONS="--python 3.11 --glibc 2.36")
 	@$(or $(PYTHON),python3) requirements/wheelhouse.py build $(OPTIONS) >/dev/null && echo "The wheelhouse is in the cache."
+image: ## Make a machine image of a node with Packer, from the same roles (OPTIONS="-var region=eu-west-1")
+	@PATH="$(BIN):$$PATH" terraform/image/build $(OPTIONS)
 test: setup ## Run the linters, the tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.sandbox import edit_yaml, make_sandbox, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3600)]
 WORDS = ["um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"]
 
 

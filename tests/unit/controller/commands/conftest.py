@@ -23,6 +23,7 @@ def root(tmp_path: Path) -> Path:
     environment.mkdir(parents=True)
     (environment / "centavo.yml").write_text(yaml.safe_dump(SETTINGS))
     (environment / "prices.yml").write_text(yaml.safe_dump(PRICES))
+    (tmp_path / "training.yml").write_text("model: { preset: tiny }\n")
     return tmp_path
 
 

@@ -69,6 +69,7 @@ class Desk(Context):
 def desk(tmp_path: Path) -> Desk:
     environment = Environment("test", tmp_path, parse_settings(SETTINGS, tmp_path / "centavo.yml"))
     environment.directory.mkdir(parents=True)
+    (tmp_path / "training.yml").write_text("model: { preset: tiny }\n")
     flavors = {
         "t2.medium": 0.05,
         "t2.large": 0.1,

@@ -35,6 +35,7 @@ from tests.unit.controller.harness import SETTINGS
 )
 def test_a_wrong_option_is_refused_before_a_run_is_made(tmp_path: Path, options: list[str], error: str) -> None:
     environment = Environment("test", tmp_path, parse_settings(SETTINGS, tmp_path / "centavo.yml"))
+    (tmp_path / "training.yml").write_text("model: { preset: tiny }\n")
     context = Context(environment, SystemClock(), PlainReporter())
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     with pytest.raises(CentavoError, match=error):

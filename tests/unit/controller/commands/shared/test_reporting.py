@@ -39,6 +39,7 @@ def run(tmp_path: Path) -> SyntheticRun:
 @pytest.fixture
 def context(tmp_path: Path) -> Context:
     environment = Environment("test", tmp_path, parse_settings(SETTINGS, tmp_path / "centavo.yml"))
+    (tmp_path / "training.yml").write_text("model: { preset: tiny }\n")
     environment.directory.mkdir(parents=True)
     environment.prices_file.write_text("".join(f"{flavor}: {usd}\n" for flavor, usd in PRICES.items()))
     return Context(environment, SystemClock(), PlainReporter())
