@@ -44,15 +44,16 @@ def up(config: Path | None, state: StateDir, foreground: bool, hosts: Kind | Non
     if running:
         return _already_up(running, settings, state)
     check_free(API_ADDRESS, settings.port, "port")
-    if settings.hosts == "machine":
+    if settings.hosts == "loopback":
+        first_address = str(ipaddress.IPv4Network(settings.vpc_cidr)[1])
+        check_free(first_address, settings.ssh_port, "ssh_port")
+        check_free(first_address, settings.metadata_port, "metadata_port")
+    elif not foreground:
+        # The daemon's hosts do this too. Here a person sees at once what is missing, and waits for the image.
         try:
             prepare(settings.machines, state.path, _say)
         except MachineError as error:
             return fail(FAILED, f"localcloud did not start: {error}")
-    else:
-        first_address = str(ipaddress.IPv4Network(settings.vpc_cidr)[1])
-        check_free(first_address, settings.ssh_port, "ssh_port")
-        check_free(first_address, settings.metadata_port, "metadata_port")
     return _serve(settings, state) if foreground else _start_detached(config, settings, state)
 
 

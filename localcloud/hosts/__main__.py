@@ -13,6 +13,7 @@ import sys
 
 import asyncssh
 
+from localcloud.hosts.host import HostKind
 from localcloud.hosts.kinds import kind_named
 from localcloud.hosts.supervisor import Supervisor
 from localcloud.link.messages import CONFIGURATION, OPEN, REPORT, WANTED
@@ -43,8 +44,7 @@ async def _serve() -> None:
     kind = kind_named(configuration.settings.hosts)(configuration, _report)
     supervisor = Supervisor(kind.make)
     try:
-        await kind.open()
-        _say(OPEN)
+        await _open(kind)
         while line := await reader.readline():
             wanted = WANTED.from_line(line)
             kind.follow(wanted)
@@ -52,6 +52,15 @@ async def _serve() -> None:
     finally:
         await supervisor.end()
         await kind.close()
+
+
+async def _open(kind: HostKind) -> None:
+    try:
+        await kind.open()
+    except RuntimeError as error:
+        log.error("the hosts cannot start: %s", error)
+        sys.exit(1)
+    _say(OPEN)
 
 
 def _report(report: HostReport) -> None:

@@ -89,6 +89,17 @@ def test_a_reboot_by_the_api_keeps_the_disk(cluster: Cluster) -> None:
     assert cluster.cloud.on(cluster.head, "cat kept") == "kept"
 
 
+def test_a_stopped_machine_starts_again_with_its_disk(cluster: Cluster) -> None:
+    cloud = cluster.cloud
+    cloud.on(cluster.head, "echo kept >kept; sync")
+    cloud.ec2.stop_instances(InstanceIds=[cluster.head])
+    wait_until(lambda: cloud.state(cluster.head) == "stopped", "a stopped machine")
+    assert not _answers(cluster)
+    cloud.ec2.start_instances(InstanceIds=[cluster.head])
+    wait_until(lambda: _answers(cluster), "a machine that runs again", BOOT_LIMIT_S)
+    assert cloud.on(cluster.head, "cat kept") == "kept"
+
+
 def test_a_spot_interruption_is_announced_in_the_metadata(cluster: Cluster) -> None:
     cloud = cluster.cloud
     other = cloud.launch("worker")

@@ -27,6 +27,7 @@ def remove_leftovers(state_dir: Path) -> None:
         MachineError: something cannot be removed.
     """
     if record.read(state_dir) is None:
+        _unmount_below(state_dir)  # a check of this machine that was killed may have left its trial
         return
     limit = time.monotonic() + LOCK_LIMIT_S
     while (lock := record.hold(state_dir)) is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localcloud.settings import Settings, SettingsError, load_settings
+from localcloud.settings import LOOPBACK, Settings, SettingsError, load_settings
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -74,3 +74,25 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_differences_are_named() -> None:
     assert Settings(port=1).differences(Settings(port=1)) == []
     assert Settings(port=1, speeds={"a": 0.1}).differences(Settings(port=2)) == ["port", "speeds"]
+
+
+def test_machines_have_private_addresses_and_public_ones_for_documentation(tmp_path: Path) -> None:
+    assert load_settings(None).host_range == LOOPBACK
+    assert str(load_settings(None, "machine").host_range) == "10.20.0.0/16"
+    (tmp_path / "localcloud.yml").write_text("hosts: loopback\nmachines: {private_cidr: 172.16.0.0/16}\n")
+    assert str(load_settings(tmp_path / "localcloud.yml", "machine").host_range) == "172.16.0.0/16"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("private_cidr: 54.0.0.0/16", "must lie in one of the private networks"),
+        ("private_cidr: 10.20.0.0/29", "/28 or larger"),
+        ("public_cidr: 54.214.0.0/24", "must lie in one of the networks for documentation"),
+        ("public_cidr: 198.51.100.7/24", "not an IPv4 network"),
+    ],
+)
+def test_ranges_of_machines_that_somebody_else_may_have_are_refused(tmp_path: Path, entry: str, said: str) -> None:
+    (tmp_path / "localcloud.yml").write_text(f"machines: {{{entry}}}\n")
+    with pytest.raises(SettingsError, match=said):
+        load_settings(tmp_path / "localcloud.yml")

@@ -178,3 +178,24 @@ def test_a_page_in_a_browser_that_was_led_here_by_a_name_is_not_answered() -> No
         assert await get_token(session, base, Host="attacker.example:1338") == 403
 
     serve(SPEC, asking)
+
+
+def test_cloud_init_finds_the_versions_that_it_asks_for_and_the_names_of_keys() -> None:
+    async def asking(session: aiohttp.ClientSession, latest: str) -> None:
+        base = latest.removesuffix("/latest")
+        async with session.put(f"{latest}/api/token", headers={TTL: "60"}) as answer:
+            token = {TOKEN: await answer.text()}
+        for path, expected in {
+            "": "2009-04-04\n2021-03-23\nlatest",
+            "2009-04-04/meta-data/instance-id": "i-1",
+            "2021-03-23/meta-data/public-keys/": "0=key",
+            "2021-03-23/meta-data/public-keys/0/openssh-key": "ssh-ed25519 AAAA tests",
+        }.items():
+            async with session.get(f"{base}/{path}", headers=token) as answer:
+                assert (answer.status, await answer.text()) == (200, expected), path
+            async with session.get(f"{base}/{path}") as answer:
+                assert answer.status == 401, path
+        async with session.get(f"{base}/newest/meta-data/instance-id", headers=token) as answer:
+            assert answer.status == 404
+
+    serve(SPEC, asking)
