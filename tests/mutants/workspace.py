@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +28,10 @@ WORKERS = 2
 SURVIVED, NO_TESTS, NO_TESTS_RAN = 0, 33, 5
 """mutmut's exit codes for a mutant that no test has noticed."""
 STOPPING_S = 30
+PYTEST_OPTIONS = tuple(f"-pno:{plugin}" for plugin in ("cacheprovider", "warnings", "unraisableexception"))
+"""mutmut runs pytest once for each mutant. The last of these plugins collects garbage five times at each end."""
+MEMORY = Path("/dev/shm")
+"""Where there is a file system in memory, the tests' temporary files lie there: the journal's tests write a lot."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,12 @@ class Workspace:
         """
         log = self.folder / "mutmut.log"
         command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(WORKERS)]
-        with log.open("w") as output:
-            process = subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT)
+        with (
+            log.open("w") as output,
+            tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as temporary,
+        ):
+            variables = {**os.environ, "TMPDIR": temporary}
+            process = subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT, env=variables)
             try:
                 code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
@@ -113,7 +123,7 @@ def settings(room: Room) -> str:
         "source_paths": ("controller/",),
         "only_mutate": room.files,
         "pytest_add_cli_args_test_selection": room.tests,
-        "pytest_add_cli_args": ("-p", "no:cacheprovider", "-p", "no:warnings"),
+        "pytest_add_cli_args": (*PYTEST_OPTIONS, *(f"--deselect={test}" for test in room.too_slow)),
         "do_not_mutate_patterns": WORDING,
     }
     lines = ["[mutmut]", "timeout_multiplier = 5", "use_git_change_detection = false"]
