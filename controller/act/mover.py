@@ -218,7 +218,7 @@ class _Step:
         if self.move.outcome_reason is None:
             self.turn_back(reason)
             return
-        move = replace(self.move, phase=MovePhase.SHRINKING, outcome_reason=None)
+        move = replace(self.move, outcome_reason=None)
         self.move = self._track.enter(move, MovePhase.SHRINKING, f"going on to {move.target} after all")
 
     def refuse(self, reason: Reason) -> None:

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,8 @@ READ_BY_TESTS = ("ansible", "docs", "localcloud", "requirements", "terraform", "
 WORKERS = 2
 SURVIVED, NO_TESTS, NO_TESTS_RAN = 0, 33, 5
 """mutmut's exit codes for a mutant that no test has noticed."""
+FAILED = 1
+"""pytest's exit code for a mutant that a test has noticed."""
 STOPPING_S = 30
 PYTEST_OPTIONS = tuple(f"-pno:{plugin}" for plugin in ("cacheprovider", "warnings", "unraisableexception"))
 """mutmut runs pytest once for each mutant. The last of these plugins collects garbage five times at each end."""
@@ -66,7 +69,7 @@ class Workspace:
         Raises:
             RuntimeError: mutmut has failed. Its last lines are in the error.
         """
-        log = self.folder / "mutmut.log"
+        log, began = self.folder / "mutmut.log", time.monotonic()
         command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(WORKERS)]
         with (
             log.open("w") as output,
@@ -85,10 +88,17 @@ class Workspace:
                     process.wait()
                 self.drop_torn()
                 return False
+            finally:
+                (self.folder / "seconds").write_text(f"{self.seconds() + time.monotonic() - began:.1f}")
         if code:
             last = "\n".join(log.read_text(errors="replace").replace("\r", "\n").splitlines()[-20:])
             raise RuntimeError(f"mutmut failed on {self.room.name} (exit code {code}, {log}):\n{last}")
         return True
+
+    def seconds(self) -> float:
+        """Returns how long mutmut has run in this folder."""
+        stored = self.folder / "seconds"
+        return float(stored.read_text()) if stored.exists() else 0.0
 
     def results(self) -> dict[str, dict[str, int | None]]:
         """Returns by file (from the repository's root) and by mutant mutmut's exit code; None: not tried yet."""
@@ -108,11 +118,11 @@ class Workspace:
                 meta.with_suffix("").unlink(missing_ok=True)
 
     def forget_survivors(self) -> None:
-        """Makes mutmut try the mutants again that no test has noticed so far."""
+        """Makes mutmut try the mutants again that no test has failed on so far, those at a time limit included."""
         for meta in (self.folder / "mutants").rglob("*.meta"):
             document = json.loads(meta.read_text())
             codes = document["exit_code_by_key"]
-            codes.update({name: None for name, code in codes.items() if code in (SURVIVED, NO_TESTS, NO_TESTS_RAN)})
+            codes.update({name: None for name, code in codes.items() if code != FAILED})
             meta.write_text(json.dumps(document))
         (self.folder / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
 
