@@ -10,7 +10,6 @@ import pytest
 from controller.domain.health import Remedy, RemedyKind
 from controller.domain.reasons import Said
 from controller.record.journal import Journal, Stage
-from controller.record.journal.stage import KEPT_REMEDIES
 
 Reopened = Callable[[], Journal]
 
@@ -53,8 +52,8 @@ def test_remedies_come_back_whole_in_the_order_in_which_they_were_tried(begun: J
     assert reopened().remedies() == (first, second)
 
 
-def test_of_many_remedies_the_last_ones_are_kept(begun: Journal) -> None:
-    for number in range(KEPT_REMEDIES + 2):
+def test_of_many_remedies_the_last_ones_are_kept(begun: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("controller.record.journal.stage.KEPT_REMEDIES", 3)
+    for number in range(5):
         begun.add_remedy(Remedy(RemedyKind.DROP_RANK, float(number), Said("slow")))
-    kept = begun.remedies()
-    assert [remedy.at for remedy in kept] == [float(number) for number in range(2, KEPT_REMEDIES + 2)]
+    assert [remedy.at for remedy in begun.remedies()] == [2.0, 3.0, 4.0]
