@@ -139,8 +139,11 @@ def instance(node: Node) -> Instance:
 def test_a_worker_is_ended_and_an_instance_rebooted_by_the_runs_writer_only(site: Site, tmp_path: Path) -> None:
     worker = site.world.nodes[0]
     instance = Instance(worker.instance_id, worker.flavor, "worker", "running")
+    rebooted: list[str] = []
+    site.world.reboot = lambda node: rebooted.append(node.instance_id)  # type: ignore[assignment, method-assign]
     site.applier.reboot(instance)
     site.applier.end_instance(instance)
+    assert rebooted == [worker.instance_id]
     assert worker.instance_id not in [node.instance_id for node in site.world.nodes]
     site.world.calls.clear()
     superseded = SupersededError("taken over")

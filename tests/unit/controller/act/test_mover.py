@@ -562,6 +562,17 @@ def test_a_survivor_that_can_not_be_configured_is_left_alone_for_longer_and_long
     assert tries_to_configure(desk, error, passes=6) == 2, "after 0 s and 5 s"
 
 
+def test_what_a_node_said_that_is_left_alone_is_kept(desk: Desk) -> None:
+    aside = Aside(desk.clock, 5.0)
+    track = Track(desk.clock, desk.saved.append, lambda move, note: None)
+    mover = Mover(desk.cluster, desk.clock, LIMITS, track, lambda flavors, reason: None, aside)
+    reason = ConfiguringFailed(Said("no room"))
+    desk.cluster.errors["configure"] = [AnsibleError("failed", hosts={"i-4": "no room"}, reason=reason)]
+    with pytest.raises(AnsibleError):
+        mover.go_on(at_shrinking(desk), desk.cluster.observe())
+    assert aside.now() == {"i-4": "no room"}
+
+
 def test_a_playbook_that_failed_for_another_reason_sets_no_node_aside(desk: Desk) -> None:
     error = AnsibleError("no route", hosts={"i-4": "no route"})
     assert tries_to_configure(desk, error, passes=6) == 6

@@ -105,6 +105,17 @@ def test_what_takes_no_part_is_let_go_before_the_capacity_is_lowered() -> None:
     assert next_actions(Goal(ONE), ending) == (LetGo(("i-2",)), Wait(Awaited.ENDING, ("i-2",)))
 
 
+def test_nothing_is_given_back_before_the_ranks_that_stay_train_and_the_others_have_left() -> None:
+    late = SeenNode("i-1", "a", Standing.TRAINS_OTHERWISE, is_member=True, rank=0)
+    assert next_actions(Goal(ONE), seen(late, stranger(Standing.COLD))) == (Wait(Awaited.TRAINING, ("i-1",)),)
+    leaving = seen(RANK_0, stranger(Standing.TRAINS_OTHERWISE))
+    assert next_actions(Goal(ONE), leaving) == (Wait(Awaited.LEAVING, ("i-2",)),)
+
+
+def test_where_the_groups_ask_for_more_than_there_is_only_the_capacity_is_lowered() -> None:
+    assert next_actions(Goal(ONE), seen(RANK_0)) == (SetCapacity(ONE),)
+
+
 def test_giving_back_stops_a_training_that_runs_and_no_other() -> None:
     nothing = Goal(Fleet({}))
     release = (LetGo(("i-1",)), SetCapacity(Fleet({})))
