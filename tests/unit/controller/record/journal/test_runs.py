@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+
+import pytest
 
 from controller.domain import Fleet
 from controller.record.journal import Journal, Stage
@@ -17,6 +20,16 @@ def started(runs: Path, now: float) -> Journal:
 
 def test_the_folder_of_all_runs_is_made_where_it_is_missing(tmp_path: Path) -> None:
     assert started(tmp_path / "a" / "runs", NOW).directory.is_dir()
+
+
+def test_a_run_is_named_after_its_start_in_utc_wherever_the_machine_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Pacific/Auckland")
+        time.tzset()
+        assert started(tmp_path, NOW).directory.name == "20270115T080000Z"
+    time.tzset()
 
 
 def test_the_newest_unfinished_run_is_gone_on_with(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_of_ranks_at_the_same_step_the_median_of_their_tokens_counts(first: int 
 
 
 def test_the_loss_is_that_of_a_rank_that_trains_and_tells_one() -> None:
-    ranks = [fact(0, loss=None), fact(1, loss=2.5), fact(2, step=103, state=TrainingState.FINISHED, loss=9.0)]
+    ranks = [fact(0, loss=2.5), fact(1, loss=None), fact(2, step=103, state=TrainingState.FINISHED, loss=9.0)]
     assert summarise(seen(*ranks), 0.19).loss == 2.5
 
 
