@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 
 from controller.act.aside import Aside
 from controller.act.blame import blamed
@@ -117,8 +118,7 @@ class Mover:
         if actions == (Reached(),):
             step.reach()
             return
-        step.seen = seen
-        Doer(self._cluster, self._limits.configure_s, step.tell, step.keep).do(actions)
+        Doer(self._cluster, self._limits.configure_s, step.tell, partial(step.keep, seen)).do(actions)
 
     def _wait(self, wait: Wait, step: _Step, seen: Seen, observation: Observation) -> None:
         """Tells people what is waited for. Raises CentavoError where a goal with a way back is not worth waiting."""
@@ -187,7 +187,6 @@ class _Step:
 
     def __init__(self, track: Track, move: Move) -> None:
         self._track, self.move = track, move
-        self.seen = Seen((), None)
 
     def tell(self, note: str) -> None:
         """Tells people of what is done or waited for."""
@@ -198,13 +197,13 @@ class _Step:
         note = f"capacity {self.move.source} -> {self.move.source.union(self.move.target)}"
         self.move = self._track.enter(self.move, MovePhase.GROWING, note)
 
-    def keep(self, action: Action) -> None:
+    def keep(self, seen: Seen, action: Action) -> None:
         """Keeps what has to be known of an action before it is done: which nodes join, and which are let go."""
         if isinstance(action, Commit):
             note = f"{len(action.leaving)} nodes leave: {self.move.source} -> {self.move.target}"
             self.move = self._track.enter(replace(self.move, drain=action.leaving), MovePhase.SHRINKING, note)
         elif isinstance(action, SetHosts) and self.move.phase is MovePhase.GROWING:
-            members = {node.instance_id for node in self.seen.members}
+            members = {node.instance_id for node in seen.members}
             coming = tuple(sorted({*action.nodes} - members))
             if coming:
                 note = f"{len(coming)} new nodes join"
@@ -219,7 +218,7 @@ class _Step:
         if self.move.outcome_reason is None:
             self.turn_back(reason)
             return
-        move = replace(self.move, phase=MovePhase.SHRINKING, outcome_reason=None)
+        move = replace(self.move, outcome_reason=None)
         self.move = self._track.enter(move, MovePhase.SHRINKING, f"going on to {move.target} after all")
 
     def refuse(self, reason: Reason) -> None:

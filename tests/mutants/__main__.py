@@ -30,7 +30,10 @@ MINUTES = 60.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one room. `mutants` are those that were tried; `untried` are left for the next run."""
+    """What came of one room. `mutants` are those that were tried; `untried` are left for the next run.
+
+    `seconds` counts all runs that it took.
+    """
 
     room: str
     mutants: int
@@ -48,7 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the rooms and returns the exit status."""
     parser = argparse.ArgumentParser(prog="tests.mutants", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rooms", nargs="*", choices=[[], *(room.name for room in ROOMS)], help="default: all")
-    parser.add_argument("--minutes", type=float, default=MINUTES, help="stop after this time (default: %(default)g)")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=MINUTES,
+        help="stop after this time (default: %(default)g); 0: only show what is known",
+    )
     parser.add_argument("--again", action="store_true", help="keep what was caught, and try the survivors again")
     options = parser.parse_args(arguments)
     rooms = [room for room in ROOMS if not options.rooms or room.name in options.rooms]
@@ -63,17 +71,15 @@ def try_room(room: Room, again: bool, end: float) -> Outcome:
     """Tries the mutants of a room until a time of the monotonic clock."""
     began = time.monotonic()
     workspace = Workspace(room)
-    workspace.prepare(keep=again)
-    if again:
-        workspace.forget_survivors()
+    workspace.prepare(keep=again or end <= began)
     if end > began:
+        if again:
+            workspace.forget_survivors()
         print(f"{room.name}: mutating {', '.join(room.files)}, with {', '.join(room.tests)}", flush=True)
         workspace.run(end - began)
     codes = [code for by_name in workspace.results().values() for code in by_name.values()]
     untried = sum(code is None or code == 2 for code in codes)
-    return Outcome(
-        room.name, len(codes) - untried, untried, tuple(survivors(workspace)), round(time.monotonic() - began, 1)
-    )
+    return Outcome(room.name, len(codes) - untried, untried, tuple(survivors(workspace)), workspace.seconds())
 
 
 def write(outcomes: Sequence[Outcome], known: Sequence[Equivalent]) -> None:

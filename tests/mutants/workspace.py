@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +28,13 @@ READ_BY_TESTS = ("ansible", "docs", "localcloud", "requirements", "terraform", "
 WORKERS = 2
 SURVIVED, NO_TESTS, NO_TESTS_RAN = 0, 33, 5
 """mutmut's exit codes for a mutant that no test has noticed."""
+FAILED = 1
+"""pytest's exit code for a mutant that a test has noticed."""
 STOPPING_S = 30
+PYTEST_OPTIONS = tuple(f"-pno:{plugin}" for plugin in ("cacheprovider", "warnings", "unraisableexception"))
+"""mutmut runs pytest once for each mutant. The last of these plugins collects garbage five times at each end."""
+MEMORY = Path("/dev/shm")
+"""Where there is a file system in memory, the tests' temporary files lie there: the journal's tests write a lot."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +69,14 @@ class Workspace:
         Raises:
             RuntimeError: mutmut has failed. Its last lines are in the error.
         """
-        log = self.folder / "mutmut.log"
+        log, began = self.folder / "mutmut.log", time.monotonic()
         command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(WORKERS)]
-        with log.open("w") as output:
-            process = subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT)
+        with (
+            log.open("w") as output,
+            tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as temporary,
+        ):
+            variables = {**os.environ, "TMPDIR": temporary}
+            process = subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT, env=variables)
             try:
                 code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
@@ -75,10 +88,17 @@ class Workspace:
                     process.wait()
                 self.drop_torn()
                 return False
+            finally:
+                (self.folder / "seconds").write_text(f"{self.seconds() + time.monotonic() - began:.1f}")
         if code:
             last = "\n".join(log.read_text(errors="replace").replace("\r", "\n").splitlines()[-20:])
             raise RuntimeError(f"mutmut failed on {self.room.name} (exit code {code}, {log}):\n{last}")
         return True
+
+    def seconds(self) -> float:
+        """Returns how long mutmut has run in this folder."""
+        stored = self.folder / "seconds"
+        return float(stored.read_text()) if stored.exists() else 0.0
 
     def results(self) -> dict[str, dict[str, int | None]]:
         """Returns by file (from the repository's root) and by mutant mutmut's exit code; None: not tried yet."""
@@ -98,11 +118,11 @@ class Workspace:
                 meta.with_suffix("").unlink(missing_ok=True)
 
     def forget_survivors(self) -> None:
-        """Makes mutmut try the mutants again that no test has noticed so far."""
+        """Makes mutmut try the mutants again that no test has failed on so far, those at a time limit included."""
         for meta in (self.folder / "mutants").rglob("*.meta"):
             document = json.loads(meta.read_text())
             codes = document["exit_code_by_key"]
-            codes.update({name: None for name, code in codes.items() if code in (SURVIVED, NO_TESTS, NO_TESTS_RAN)})
+            codes.update({name: None for name, code in codes.items() if code != FAILED})
             meta.write_text(json.dumps(document))
         (self.folder / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
 
@@ -113,7 +133,7 @@ def settings(room: Room) -> str:
         "source_paths": ("controller/",),
         "only_mutate": room.files,
         "pytest_add_cli_args_test_selection": room.tests,
-        "pytest_add_cli_args": ("-p", "no:cacheprovider", "-p", "no:warnings"),
+        "pytest_add_cli_args": (*PYTEST_OPTIONS, *(f"--deselect={test}" for test in room.too_slow)),
         "do_not_mutate_patterns": WORDING,
     }
     lines = ["[mutmut]", "timeout_multiplier = 5", "use_git_change_detection = false"]

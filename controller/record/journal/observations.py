@@ -110,7 +110,7 @@ class ObservationTable(Table):
                 spent += (row["at"] - previous["at"]) * previous["usd_per_hour"] / SECONDS_PER_HOUR
             previous = row
         if previous is not None and until is not None:
-            spent += max(0.0, until - previous["at"]) * previous["usd_per_hour"] / SECONDS_PER_HOUR
+            spent += (until - previous["at"]) * previous["usd_per_hour"] / SECONDS_PER_HOUR
         return float(spent)
 
     def _last_number(self) -> int:

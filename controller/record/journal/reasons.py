@@ -42,7 +42,7 @@ def reason_from_plain(raw: Any) -> Reason:
     """Returns the reason that `plain_reason` has written. Text, and reasons of other versions, come back as `Said`."""
     if not isinstance(raw, Mapping):
         return Said(str(raw))
-    kind = REASONS.get(raw.get("code", ""))
+    kind = REASONS.get(str(raw.get("code")))
     if kind is None:
         return _foreign(raw)
     hints = get_type_hints(kind)

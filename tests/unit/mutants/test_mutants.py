@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import workspace
-from tests.mutants.__main__ import Outcome, show, write
+from tests.mutants.__main__ import Outcome, show, try_room, write
 from tests.mutants.rooms import ROOMS, WORDING, Room
 from tests.mutants.survivors import Equivalent, Survivor, line_of, read_equivalent, sides
 from tests.mutants.workspace import ROOT, Workspace, settings
@@ -112,13 +112,15 @@ def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     made = Workspace(Room("act", ("controller/act/*",), ("tests/unit/controller/act",)))
     made.prepare(keep=False)
     (made.folder / "mutants" / "controller").mkdir()
-    (made.folder / "mutants" / "controller" / "x.py.meta").write_text('{"exit_code_by_key": {"a": 1, "b": 0, "c": 33}}')
+    (made.folder / "mutants" / "controller" / "x.py.meta").write_text(
+        '{"exit_code_by_key": {"a": 1, "b": 0, "c": 33, "d": -24}}'
+    )
     return made
 
 
 def test_what_was_found_out_is_kept_for_the_next_run(one: Workspace) -> None:
     one.prepare(keep=False)
-    assert one.results() == {"controller/x.py": {"a": 1, "b": 0, "c": 33}}
+    assert one.results() == {"controller/x.py": {"a": 1, "b": 0, "c": 33, "d": -24}}
 
 
 def test_what_was_found_out_about_other_code_or_tests_is_forgotten(one: Workspace) -> None:
@@ -127,11 +129,19 @@ def test_what_was_found_out_about_other_code_or_tests_is_forgotten(one: Workspac
     assert one.results() == {}
 
 
-def test_survivors_are_tried_again_and_what_was_caught_is_kept(one: Workspace) -> None:
+def test_survivors_and_what_hung_are_tried_again_and_what_was_caught_is_kept(one: Workspace) -> None:
     (one.folder / "digest").write_text("of an earlier state")
     one.prepare(keep=True)
     one.forget_survivors()
-    assert one.results() == {"controller/x.py": {"a": 1, "b": None, "c": None}}
+    assert one.results() == {"controller/x.py": {"a": 1, "b": None, "c": None, "d": None}}
+
+
+def test_what_is_known_is_shown_without_trying_anything(one: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.mutants.__main__.survivors", lambda workspace: ())
+    (one.folder / "digest").write_text("of an earlier state")
+    (one.folder / "seconds").write_text("12.5")
+    outcome = try_room(one.room, again=False, end=0.0)
+    assert (outcome.mutants, outcome.untried, outcome.seconds) == (4, 0, 12.5)
 
 
 def test_what_was_being_written_when_mutmut_was_stopped_is_made_again(one: Workspace) -> None:

@@ -9,7 +9,7 @@ import pytest
 from controller.act.apply import Applier
 from controller.act.capacity import CapacityFile
 from controller.domain import Fleet, Instance
-from controller.domain.errors import CapacityFileError, GuardError, TerraformError
+from controller.domain.errors import CapacityFileError, GuardError, SupersededError, TerraformError
 from controller.domain.reasons.plans import CapacityNotApplied, PlanRefused, TouchesResource, UndeclaredFlavor
 from controller.observe.made import Made
 from tests.unit.controller.harness import new_world
@@ -134,3 +134,26 @@ def test_the_groups_can_be_emptied_without_terraform(site: Site) -> None:
 def instance(node: Node) -> Instance:
     """Returns a node of the world as EC2 tells of it."""
     return Instance(node.instance_id, node.flavor, "worker", "running", node.address)
+
+
+def test_a_worker_is_ended_and_an_instance_rebooted_by_the_runs_writer_only(site: Site, tmp_path: Path) -> None:
+    worker = site.world.nodes[0]
+    instance = Instance(worker.instance_id, worker.flavor, "worker", "running")
+    rebooted: list[str] = []
+    site.world.reboot = lambda node: rebooted.append(node.instance_id)  # type: ignore[assignment, method-assign]
+    site.applier.reboot(instance)
+    site.applier.end_instance(instance)
+    assert rebooted == [worker.instance_id]
+    assert worker.instance_id not in [node.instance_id for node in site.world.nodes]
+    site.world.calls.clear()
+    superseded = SupersededError("taken over")
+
+    def check() -> None:
+        raise superseded
+
+    aws = WorldAws(site.world)
+    other = Applier(site.file, site.made, site.terraform, aws, tmp_path / "capacity.tfplan", check)
+    for act in (other.reboot, other.end_instance):
+        with pytest.raises(SupersededError):
+            act(instance)
+    assert site.world.calls == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -23,6 +23,7 @@ from controller.domain.errors import (
 )
 from controller.domain.reasons import Reason, Said
 from controller.domain.reasons.moving import (
+    ConfiguringFailed,
     DidNotJoin,
     NoAnswer,
     NoCapacity,
@@ -52,6 +53,9 @@ class Desk:
     errors: list[CentavoError] = field(default_factory=list)
     """What made a pass fail that was tried again."""
     unavailable: dict[str, Reason] = field(default_factory=dict)
+    turned_at: list[float] = field(default_factory=list)
+    """When the move was first kept with another outcome in view than before."""
+    dropped: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.clock = Clock()
@@ -59,9 +63,9 @@ class Desk:
 
     def run(self, move: Move = MOVE, passes: int = 200) -> Move:
         """Makes passes as a process does that has just begun: it knows only what was saved."""
-        track = Track(self.clock, self.saved.append, lambda move, note: self.told.append(note))
+        track = Track(self.clock, self._save, lambda move, note: self.told.append(f"{move.move_id}: {note}"))
         aside = Aside(self.clock, 5.0)
-        mover = Mover(self.cluster, self.clock, LIMITS, track, self._remember, aside)
+        mover = Mover(self.cluster, self.clock, LIMITS, track, self._remember, aside, lambda: self.dropped)
         for _ in range(passes):
             observation = self.cluster.observe()
             if self.cluster.training_has_ended():
@@ -80,6 +84,12 @@ class Desk:
         except CentavoError as error:
             self.errors.append(error)
             return self.saved[-1] if self.saved else move
+
+    def _save(self, move: Move) -> None:
+        before = self.saved[-1] if self.saved else MOVE
+        if move.outcome_reason != before.outcome_reason:
+            self.turned_at.append(self.clock.now())
+        self.saved.append(move)
 
     def _remember(self, flavors: Collection[str], reason: Reason) -> None:
         self.unavailable |= dict.fromkeys(flavors, reason)
@@ -442,6 +452,142 @@ def test_a_move_that_shrinks_counts_as_done_when_the_training_ends(desk: Desk) -
     desk.cluster.ends_at_step = 1
     ended = desk.run(move)
     assert (ended.phase, ended.outcome_reason) == (MovePhase.DONE, TrainingEndedInShrinking())
+
+
+# when it turns, and what people are told
+
+
+def test_people_are_told_each_step_of_a_move_once(desk: Desk) -> None:
+    boot_until(desk, BEGAN_AT + 20)
+    desk.run()
+    assert desk.told == [
+        f"1: capacity {SOURCE} -> {UNION}",
+        f"1: waiting for nodes to run: {TARGET}",
+        "1: preparing 3 nodes",
+        "1: 3 new nodes join",
+        "1: the hosts file names 5 nodes",
+        f"1: 2 nodes leave: {SOURCE} -> {TARGET}",
+        "1: the hosts file names 3 nodes",
+        f"1: the fleet is {TARGET}",
+    ]
+
+
+def test_people_are_told_that_a_move_goes_on_after_all(desk: Desk) -> None:
+    move = replace(at_shrinking(desk), phase=MovePhase.JOINING, outcome_reason=Said("too late"))
+    for node in OLD:
+        desk.cluster.lose(node)
+    desk.cluster.max_running = {"t2.large": 0}
+    desk.run(move)
+    assert f"1: going on to {TARGET} after all" in desk.told
+
+
+def test_a_move_whose_target_is_lost_is_turned_round_after_the_boot_limit(desk: Desk) -> None:
+    move = at_shrinking(desk)
+    for node in NEW:
+        desk.cluster.lose(node)
+    desk.cluster.max_running = {"c5.large": 0}
+    began = desk.clock.at
+    desk.run(move)
+    assert desk.turned_at == [began + 1 + LIMITS.boot_s], "the first pass takes the lost nodes out of the hosts file"
+
+
+def test_a_cloud_that_does_not_answer_is_waited_for_until_the_boot_limit_and_no_longer(desk: Desk) -> None:
+    desk.cluster.errors["desired"] = [unreachable() for _ in range(60)]
+    desk.run()
+    assert desk.turned_at[0] == BEGAN_AT + LIMITS.boot_s
+
+
+def test_ranks_have_their_time_from_when_the_hosts_file_was_written(desk: Desk) -> None:
+    boot_until(desk, BEGAN_AT + 20)
+    desk.cluster.fact_of = lambda cluster, i, fact: None if i.instance_id in NEW else fact
+    desk.run()
+    assert desk.turned_at == [BEGAN_AT + 20 + LIMITS.join_s]
+
+
+def test_failures_with_a_success_in_between_undo_no_move(desk: Desk) -> None:
+    desk.cluster.errors["set_capacity"] = [TerraformError("locked")]
+    desk.cluster.errors["configure"] = [AnsibleError("no route")]
+    assert desk.run().phase is MovePhase.DONE
+    assert [type(error) for error in desk.errors] == [TerraformError, AnsibleError]
+
+
+def test_ec2_is_asked_only_for_failures_since_the_move_began_and_only_where_nodes_are_missing(desk: Desk) -> None:
+    asked: list[tuple[tuple[str, ...], float]] = []
+
+    def launch_failures(flavors: Iterable[str], since: float) -> dict[str, str]:
+        asked.append((tuple(flavors), since))
+        return {}
+
+    desk.cluster.launch_failures = launch_failures  # type: ignore[method-assign]
+    desk.cluster.fact_of = lambda cluster, i, fact: None if i.instance_id in NEW else fact
+    boot_until(desk, BEGAN_AT + 5)
+    desk.run(replace(MOVE, at=BEGAN_AT - 2))
+    assert set(asked) == {(("c5.large",), BEGAN_AT - 2)}
+
+
+def test_nodes_are_configured_within_their_time(desk: Desk) -> None:
+    limits: list[float] = []
+    configure = desk.cluster.configure
+
+    def noted(instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
+        limits.append(timeout_s)
+        configure(instances, timeout_s, with_head=with_head)
+
+    desk.cluster.configure = noted  # type: ignore[method-assign]
+    desk.run()
+    assert limits == [LIMITS.configure_s]
+
+
+# nodes that are out of the question
+
+
+def test_a_node_that_was_taken_out_for_a_fault_joins_no_more(desk: Desk) -> None:
+    desk.cluster.set_capacity(UNION)
+    desk.dropped = {"i-3"}
+    desk.run(GROWING, passes=3)
+    assert "i-3" not in desk.cluster.configured
+
+
+def tries_to_configure(desk: Desk, error: AnsibleError, passes: int) -> int:
+    """Shrinks with a survivor that has to be configured and can't be. Returns how often it was tried."""
+    move = at_shrinking(desk)
+    desk.cluster.configured += ("i-3", "i-5")
+    desk.cluster.errors["configure"] = [error] * 100
+    desk.run(move, passes=passes)
+    return desk.cluster.calls.count("configure")
+
+
+def test_a_survivor_that_can_not_be_configured_is_left_alone_for_longer_and_longer(desk: Desk) -> None:
+    error = AnsibleError("site.yml failed", hosts={"i-4": "no room"}, reason=ConfiguringFailed(Said("no room")))
+    assert tries_to_configure(desk, error, passes=6) == 2, "after 0 s and 5 s"
+
+
+def test_what_a_node_said_that_is_left_alone_is_kept(desk: Desk) -> None:
+    aside = Aside(desk.clock, 5.0)
+    track = Track(desk.clock, desk.saved.append, lambda move, note: None)
+    mover = Mover(desk.cluster, desk.clock, LIMITS, track, lambda flavors, reason: None, aside)
+    reason = ConfiguringFailed(Said("no room"))
+    desk.cluster.errors["configure"] = [AnsibleError("failed", hosts={"i-4": "no room"}, reason=reason)]
+    with pytest.raises(AnsibleError):
+        mover.go_on(at_shrinking(desk), desk.cluster.observe())
+    assert aside.now() == {"i-4": "no room"}
+
+
+def test_a_playbook_that_failed_for_another_reason_sets_no_node_aside(desk: Desk) -> None:
+    error = AnsibleError("no route", hosts={"i-4": "no route"})
+    assert tries_to_configure(desk, error, passes=6) == 6
+
+
+def test_while_a_move_can_be_undone_no_node_is_left_alone(desk: Desk) -> None:
+    """A move that can be undone gives up what it can't configure, and so has nothing to leave alone."""
+    moves = Move(1, BEGAN_AT, SOURCE, TARGET, Said("cheaper"), MovePhase.GROWING)
+    aside = Aside(desk.clock, 5.0)
+    aside.put(NEW, "no room")
+    track = Track(desk.clock, desk.saved.append, lambda move, note: None)
+    mover = Mover(desk.cluster, desk.clock, LIMITS, track, lambda flavors, reason: None, aside)
+    desk.cluster.set_capacity(UNION)
+    mover.go_on(moves, desk.cluster.observe())
+    assert desk.cluster.configured == [*OLD, *NEW]
 
 
 # a controller that was stopped or killed goes on

@@ -38,3 +38,27 @@ def test_one_rank_with_wrong_figures_adds_nothing() -> None:
 
 def test_a_rank_that_is_alone_is_believed() -> None:
     assert membership_changes([seen(SHRANK)], NOW - 100) == (SHRANK,)
+
+
+def test_a_change_at_the_very_time_counts() -> None:
+    assert membership_changes([seen(GREW)], GREW.at) == (GREW,)
+    assert membership_changes([seen(GREW)], GREW.at + 0.1) == ()
+
+
+def test_the_same_sizes_are_another_change_after_three_seconds() -> None:
+    near, far = replace(GREW, at=GREW.at + 3.0), replace(GREW, at=GREW.at + 3.1)
+    assert membership_changes([seen(GREW, near)], NOW - 100) == (GREW,)
+    assert membership_changes([seen(GREW, far)], NOW - 100) == (GREW, far)
+
+
+def test_other_sizes_are_another_change_at_the_same_time() -> None:
+    other = replace(GREW, to_size=4)
+    assert set(membership_changes([seen(GREW, other)], NOW - 100)) == {GREW, other}
+
+
+def test_each_figure_is_the_median_over_the_ranks() -> None:
+    ranks = [
+        replace(GREW, at=GREW.at + second, pause_s=pause_s, steps_lost=lost)
+        for second, pause_s, lost in ((0, 3.0, 2), (1, 1.0, 5), (2, 2.0, 4))
+    ]
+    assert membership_changes([seen(*ranks)], NOW - 100) == (replace(GREW, at=GREW.at + 1, pause_s=2.0, steps_lost=4),)

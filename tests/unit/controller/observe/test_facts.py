@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.domain import Instance, TrainingState
+from controller.domain import Fact, Instance, MembershipChange, TrainingState
 from controller.domain.reasons import Reason
 from controller.domain.reasons.nodes import (
     FactFromTheFuture,
@@ -23,7 +23,16 @@ from controller.domain.reasons.nodes import (
     NodeUnreachable,
 )
 from controller.domain.times import parse_time
-from controller.observe.facts import FactError, LocalFacts, parse_fact, read_facts
+from controller.observe.facts import (
+    LARGEST_NUMBER,
+    LONGEST_REASON,
+    LONGEST_WINDOW,
+    MOST_RANKS,
+    FactError,
+    LocalFacts,
+    parse_fact,
+    read_facts,
+)
 
 NOW = parse_time("2026-11-21T06:00:10Z")
 GOOD: dict[str, Any] = {
@@ -63,6 +72,113 @@ def test_a_whole_fact_is_read_with_its_times_in_seconds() -> None:
     assert fact.updated_at == NOW - 10
     assert fact.last_change.pause_s == 1.5
     assert fact.last_change.at == NOW - 69.5
+
+
+def test_every_field_of_a_fact_is_read() -> None:
+    assert parse() == Fact(
+        "i-1",
+        "c5.xlarge",
+        3,
+        6,
+        TrainingState.TRAINING,
+        1480,
+        0.412,
+        0.301,
+        64.0,
+        2710.0,
+        50,
+        NOW - 10,
+        812646400,
+        None,
+        3000,
+        4000000,
+        2.5,
+        0.25,
+        0.25,
+        MembershipChange(NOW - 69.5, 6, 11, 1.5, 0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "most", "more"),
+    [
+        ("instance_id", "x" * 255, "x" * 256),
+        ("flavor", "x" * 64, "x" * 65),
+        ("rank", MOST_RANKS - 1, MOST_RANKS),
+        ("world_size", MOST_RANKS, MOST_RANKS + 1),
+        ("window", LONGEST_WINDOW, LONGEST_WINDOW + 1),
+        ("share", 1.0, 1.001),
+        ("emulated_speed", 1.0, 1.001),
+        ("samples", LARGEST_NUMBER, 2 * LARGEST_NUMBER),
+        ("iteration_time_s", LARGEST_NUMBER, 2 * LARGEST_NUMBER),
+        ("total_steps", 2**53 - 1, 2**60),
+    ],
+)
+def test_a_field_is_read_up_to_its_bound(field: str, most: Any, more: Any) -> None:
+    assert getattr(parse(**{field: most}), field) == most
+    with pytest.raises(FactError) as error:
+        parse(**{field: more})
+    assert isinstance(error.value.reason, FactTorn)
+
+
+@pytest.mark.parametrize("field", ["from_size", "to_size"])
+@pytest.mark.parametrize(("size", "is_read"), [(0, False), (1, True), (MOST_RANKS, True), (MOST_RANKS + 1, False)])
+def test_a_change_is_between_worlds_that_can_be(field: str, size: int, is_read: bool) -> None:
+    change = {**GOOD["last_change"], field: size, "steps_lost": 7}
+    if is_read:
+        read = parse(last_change=change).last_change
+        assert (getattr(read, field), read.steps_lost) == (size, 7)
+    else:
+        with pytest.raises(FactError):
+            parse(last_change=change)
+
+
+@pytest.mark.parametrize(
+    ("loss", "read"),
+    [
+        (-2.5, -2.5),
+        (0, 0.0),
+        (LARGEST_NUMBER, LARGEST_NUMBER),
+        (-LARGEST_NUMBER, -LARGEST_NUMBER),
+        (2 * LARGEST_NUMBER, None),
+        (-2 * LARGEST_NUMBER, None),
+        (True, None),
+        ("2.5", None),
+    ],
+)
+def test_a_loss_is_read_where_it_is_a_number_of_a_usual_size(loss: Any, read: float | None) -> None:
+    assert parse(loss=loss).loss == read
+
+
+def test_a_reason_of_a_rank_is_text_whatever_the_rank_wrote() -> None:
+    assert parse(reason="out of memory").reason == "out of memory"
+    assert parse(reason=["a", 1]).reason == "['a', 1]"
+    assert len(parse(reason="x" * 5000).reason) == LONGEST_REASON
+
+
+def test_a_fact_is_trusted_up_to_the_second() -> None:
+    assert parse_fact(GOOD, now=NOW + 20, max_age_s=30).step == 1480
+    assert parse_fact(GOOD, now=NOW - 15, max_age_s=30).step == 1480, "a clock may be ahead by five seconds"
+    with pytest.raises(FactError):
+        parse_fact(GOOD, now=NOW + 20.1, max_age_s=30)
+    with pytest.raises(FactError):
+        parse_fact(GOOD, now=NOW - 15.1, max_age_s=30)
+
+
+@pytest.mark.parametrize(("digits", "is_read"), [(19, True), (20, False)])
+def test_a_time_of_more_than_forty_characters_is_torn(digits: int, is_read: bool) -> None:
+    text = f"2026-11-21T06:00:00.{'0' * digits}Z"
+    assert len(text) == 21 + digits
+    if is_read:
+        assert parse(updated_at=text).updated_at == NOW - 10
+    else:
+        with pytest.raises(FactError):
+            parse(updated_at=text)
+
+
+def test_a_clock_of_which_nothing_is_known_is_right() -> None:
+    facts, unknown = read_facts((NODE,), LocalFacts({"i-1": {"iteration": GOOD}}, {}), now=NOW, max_age_s=30)
+    assert ([fact.updated_at for fact in facts], unknown) == ([NOW - 10], ())
 
 
 def test_the_fact_of_the_design_alone_is_enough() -> None:

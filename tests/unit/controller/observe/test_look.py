@@ -10,7 +10,7 @@ import pytest
 from controller.domain import Fleet, HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.errors import AnsibleError, AwsError, NodesError
 from controller.domain.reasons import Reason, Said
-from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, FactMissing, TakesNoPart
+from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, FactMissing, NodeUnreachable, TakesNoPart
 from controller.edges.ansible import Outcome
 from tests.unit.controller.harness import Controller, new_world
 
@@ -114,3 +114,56 @@ def test_a_head_that_does_not_run_is_an_error_that_names_it(one: Controller) -> 
     one.cluster.instances._aws.instances = lambda cluster: ()
     with pytest.raises(NodesError, match=r"The head i-head does not run\."):
         one.cluster.instances.head()
+
+
+def test_a_look_says_when_it_was_made_and_what_silent_nodes_said(one: Controller) -> None:
+    one.world.nodes[1].is_frozen = True
+    seen = one.cluster.observer.look()
+    assert seen.at == one.clock.now()
+    assert list(seen.silent) == ["i-0002"] and seen.silent["i-0002"]
+
+
+def test_where_the_head_is_not_to_be_found_the_workers_are_unknown_with_the_reason(one: Controller) -> None:
+    def gone(*given: Any) -> Outcome:
+        raise NodesError("The head does not run.")
+
+    one.ansible.read_local_facts = gone  # type: ignore[method-assign]
+    seen = one.cluster.observer.look()
+    assert (seen.at, seen.fleet) == (one.clock.now(), FLEET)
+    reason = NodeUnreachable("The head does not run.")
+    assert [(n.instance_id, n.flavor, n.reason) for n in seen.unknown] == [
+        ("i-0001", "c5.large", reason),
+        ("i-0002", "c5.large", reason),
+    ]
+
+
+def test_the_nodes_are_asked_over_ssh_with_the_variables_of_the_run(one: Controller) -> None:
+    asked: list[Any] = []
+    read = one.ansible.read_local_facts
+
+    def noted(*given: Any) -> Outcome:
+        asked.append(given)
+        return read(*given)
+
+    one.ansible.read_local_facts = noted  # type: ignore[method-assign]
+    one.cluster.observer.look()
+    [(access, instances, variables)] = asked
+    reaching = one.cluster.observer._reaching
+    assert (access, variables) == (reaching.access(), {"centavo": reaching.variables()})
+    assert [i.instance_id for i in instances] == [reaching.instances.head().instance_id, "i-0001", "i-0002"]
+
+
+def test_the_times_of_a_node_whose_clock_is_ahead_are_put_right(one: Controller) -> None:
+    right = one.cluster.observer.look().facts[0].updated_at
+    show(one, HeadSeen(LauncherState.RUNNING, None), NodeSeen("i-0001", WorkerState.WARM, clock_ahead_s=3.0))
+    observer = one.cluster.observer
+    observer._members = lambda: frozenset({"i-0001"})
+    outcome = observer._ansible.read_local_facts
+
+    def without_head(*given: Any) -> Outcome:
+        found = outcome(*given)
+        found.head = None
+        return found
+
+    one.ansible.read_local_facts = without_head  # type: ignore[method-assign]
+    assert observer.look().facts[0].updated_at == pytest.approx(right - 3.0, abs=1.0)

@@ -56,3 +56,13 @@ def test_the_launchers_reason_is_one_short_line() -> None:
     assert end is not None and isinstance(end.reason, LauncherFailed) and end.reason.said is not None
     assert end.reason.said.startswith("lost [2J xxx") and len(end.reason.said) == 4_000
     assert read_end({"training": {"status": "failed", "reason": 7}}) == TrainingEnd(False, LauncherFailed(None))
+
+
+def test_a_rank_that_tells_no_tokens_has_none() -> None:
+    progress = read_progress(seen(replace(RANK, total_tokens=None)), NOW)
+    assert progress is not None and progress.tokens == 0
+
+
+@pytest.mark.parametrize("done", [["finished"], {"status": "going on"}, {"status": 5}, "finished"])
+def test_what_the_launcher_can_not_have_written_is_no_end(done: Any) -> None:
+    assert read_end({"training": done}) is None

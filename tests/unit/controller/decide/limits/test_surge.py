@@ -238,3 +238,40 @@ def test_a_fleet_above_the_hourly_limit_gets_smaller_first(training):
     assert decision.verdict is Verdict.MOVE and not decision.target.beyond(training.fleet)
     whole = decision.reason.whole if isinstance(decision.reason, FirstWithinHourlyLimit) else decision.reason
     assert isinstance(whole, BreaksLimit)
+
+
+PRICES = {"a": 1.0, "b": 2.0, "c": 4.0}
+WIDE = Bounds(dict.fromkeys(COST, 20), 1, 20)
+
+
+def hourly(most: float) -> Surge:
+    """Any number of nodes may be added, as far as this many dollars an hour allow, the head's 0.5 included."""
+    return Surge(None, max_usd_per_hour=most, usd_per_hour=PRICES, head_usd_per_hour=0.5)
+
+
+@pytest.mark.parametrize(
+    ("most", "moves"),
+    [(12.5, 1), (12.4, 2), (8.5, 2), (7.5, 3), (6.5, 4), (5.5, 8)],
+    ids=["both at once", "a little less", "half", "a third", "a fourth", "one node each"],
+)
+def test_as_many_moves_are_needed_as_the_hourly_limit_asks_for(most: float, moves: int) -> None:
+    change = exchange(Fleet({"c": 1}), Fleet({"a": 8}))
+    assert moves_needed(change, hourly(most), WIDE) == moves
+
+
+def test_where_no_node_can_be_paid_beside_the_present_ones_they_leave_first_if_they_may() -> None:
+    change = exchange(Fleet({"c": 2}), Fleet({"a": 4}))
+    assert moves_needed(change, hourly(8.5), WIDE) == 2
+    assert moves_needed(change, hourly(8.5), Bounds(dict.fromkeys(COST, 20), 2, 20)) == 1, "there is no way"
+
+
+def test_as_few_nodes_leave_as_make_room_for_all_that_are_to_come_the_most_expensive_first() -> None:
+    change = exchange(Fleet({"b": 3, "c": 3}), Fleet({"a": 4}))
+    assert first_move(change, hourly(18.5), WIDE, COST.__getitem__) == Fleet({"b": 3, "c": 2})
+    assert first_move(change, hourly(14.5), WIDE, COST.__getitem__) == Fleet({"b": 3, "c": 1})
+    assert first_move(change, hourly(8.5), WIDE, COST.__getitem__) == Fleet({"b": 2})
+
+
+def test_a_flavor_without_a_price_costs_nothing_that_is_known() -> None:
+    assert hourly(5.0).price("unknown") == 0.0
+    assert hourly(5.0).usd_per_hour_of(Fleet({"unknown": 3, "b": 2})) == 4.0

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from controller.decide import DecideSettings
 from controller.domain import Fleet, Limits, Price, Verdict
-from controller.domain.reasons.deciding import AllOneFlavor, PricesUnknown, WaitingForFacts
+from controller.domain.reasons.deciding import (
+    AllOneFlavor,
+    NoRoomForCheaperFlavor,
+    OneNodeToCheapest,
+    PricesUnknown,
+    WaitingForFacts,
+)
 from controller.domain.reasons.flavors import NoPrice
 
 PRICE_TIME = DecideSettings(policy="price-time")
@@ -25,6 +33,9 @@ def test_the_most_expensive_flavor_per_token_gives_a_node_to_the_cheapest(traini
     decision = training.decide(settings=PRICE_TIME)
     assert decision.target.count("c5.large") == 2
     assert decision.target.count("t2.xlarge") == 0
+    per_token = {f: training.prices[f] / training.speeds[f] for f in training.fleet}
+    share = 1 - per_token["c5.large"] / per_token["t2.xlarge"]
+    assert decision.reason == OneNodeToCheapest("c5.large", "t2.xlarge", pytest.approx(share))
 
 
 def test_it_judges_by_compute_time_and_not_by_the_time_of_the_whole_iteration(training):
@@ -62,4 +73,19 @@ def test_a_flavor_that_runs_and_has_no_price_is_named(training):
 
 def test_flavors_that_cost_the_same_per_token_are_left_alone(training):
     training.prices = {flavor: speed / 10_000 for flavor, speed in training.speeds.items()}
-    assert training.decide(settings=PRICE_TIME).verdict is Verdict.STAY
+    decision = training.decide(settings=PRICE_TIME)
+    assert decision.verdict is Verdict.STAY
+    assert isinstance(decision.reason, NoRoomForCheaperFlavor)
+
+
+def test_a_flavor_that_may_not_be_used_gets_no_node(training):
+    present = sorted(training.fleet)
+    only = Limits(1, 6, max_nodes_per_flavor=dict.fromkeys(present, 1))
+    decision = training.decide(only, PRICE_TIME)
+    assert (decision.verdict, decision.reason) == (Verdict.STAY, NoRoomForCheaperFlavor("t2.xlarge"))
+
+
+def test_a_fleet_of_one_flavor_stays(training):
+    training.fleet = Fleet({"c5.large": 3})
+    decision = training.decide(settings=PRICE_TIME)
+    assert (decision.verdict, decision.reason) == (Verdict.STAY, AllOneFlavor(training.fleet))

@@ -8,7 +8,12 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from controller.domain import Price
-from controller.observe.prices.answers import overridden, parse_on_demand, parse_spot
+from controller.observe.prices.answers import (
+    DEFAULT_INTERRUPTIONS_PER_HOUR,
+    overridden,
+    parse_on_demand,
+    parse_spot,
+)
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 
@@ -57,3 +62,28 @@ def test_a_negotiated_price_takes_the_place_of_the_list_price_and_keeps_the_inte
     prices = overridden(listed, {"c5.large": 0.06, "p9.huge": 9.0}, 7.0)
     assert prices["c5.large"] == Price("c5.large", 0.06, "override", 7.0, 0.02)
     assert prices["p9.huge"].usd_per_hour == 9.0
+
+
+def test_what_is_torn_hides_nothing_that_comes_after_it():
+    assert parse_on_demand(["{", product("c5.large", "0.085")], 0.0).keys() == {"c5.large"}
+    assert parse_spot([{"InstanceType": "a"}, spot("c5.large", "a", "0.02")], 0.0).keys() == {"c5.large"}
+
+
+@pytest.mark.parametrize("usd", ["0", "-1", "nan", "inf"])
+def test_spot_prices_that_can_not_be_are_left_out(usd):
+    assert parse_spot([spot("c5.large", "a", usd)], 0.0) == {}
+    later = [spot("c5.large", "a", "0.02"), spot("c5.large", "a", usd, minutes=5)]
+    assert parse_spot(later, 0.0)["c5.large"].usd_per_hour == 0.02
+
+
+def test_of_prices_of_the_same_time_the_first_counts():
+    assert parse_spot([spot("a", "z", "0.02"), spot("a", "z", "0.03")], 0.0)["a"].usd_per_hour == 0.02
+
+
+def test_a_spot_flavor_of_which_nothing_is_known_has_the_usual_interruptions():
+    assert parse_spot([spot("a", "z", "0.02")], 0.0)["a"].interruptions_per_hour == DEFAULT_INTERRUPTIONS_PER_HOUR
+    assert parse_spot([spot("a", "z", "0.02")], 0.0, {"b": 0.5})["a"].interruptions_per_hour == 0.01
+
+
+def test_a_price_that_was_only_negotiated_is_whole():
+    assert overridden({}, {"p9.huge": 9.0}, 7.0) == {"p9.huge": Price("p9.huge", 9.0, "override", 7.0)}

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from controller.domain import Market, Price, head_price
-from controller.domain.errors import AwsError
-from controller.observe.prices.asked import RETRY_S, AskedPrices, PriceCache, Wanted
+from controller.domain.errors import AwsError, DiskError
+from controller.observe.prices.asked import RETRY_S, AskedPrices, PriceCache, Wanted, select
 
 ON_DEMAND, SPOT = Market.ON_DEMAND, Market.SPOT
 BOTH = Wanted({"c5.large": ON_DEMAND, "t2.large": SPOT}, {"t2.large": "group-t2"})
@@ -144,3 +144,65 @@ def test_a_torn_cache_counts_as_empty_and_is_replaced(shop: Shop) -> None:
         assert PriceCache(shop.file).read() == {}
     shop.load()
     assert len(PriceCache(shop.file).read()) == 2
+
+
+def test_a_price_is_old_and_asked_for_again_after_the_very_time(shop: Shop) -> None:
+    shop.load()
+    shop.load(after_s=HOUR)
+    assert len(shop.aws.asked) == 4
+
+
+def test_aws_is_asked_again_for_what_it_did_not_tell_after_the_very_time(shop: Shop) -> None:
+    shop.aws.failing = {"spot", "on-demand"}
+    shop.load()
+    shop.load(after_s=RETRY_S - 0.1)
+    assert len(shop.aws.asked) == 2
+    shop.load(after_s=0.1)
+    assert len(shop.aws.asked) == 4
+
+
+def test_what_was_tried_is_not_forgotten_when_something_else_is(shop: Shop) -> None:
+    shop.aws.failing = {"spot", "on-demand"}
+    one, other = Wanted({"a": ON_DEMAND}), Wanted({"b": ON_DEMAND})
+    shop.load(one)
+    shop.load(other, after_s=1.0)
+    shop.load(one, after_s=1.0)
+    assert shop.aws.asked == [["a"], ["b"]]
+
+
+def test_all_flavors_that_could_not_be_asked_for_are_named(shop: Shop) -> None:
+    shop.aws.failing = {"on-demand"}
+    shop.load(Wanted({"a": ON_DEMAND, "b": ON_DEMAND}))
+    assert shop.told[0].startswith("the on-demand prices of a, b could not be asked for")
+
+
+def test_a_cache_that_can_not_be_written_costs_another_fetch_and_nothing_else(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: PriceCache, prices: object) -> None:
+        raise DiskError("full")
+
+    monkeypatch.setattr(PriceCache, "write", full)
+    assert shop.load()["c5.large"].usd_per_hour == 0.085
+
+
+def test_a_flavor_counts_as_it_is_bought_now_whichever_market_was_fetched_last(shop: Shop) -> None:
+    shop.load(Wanted({"t2.large": ON_DEMAND}))
+    shop.load(Wanted({"t2.large": SPOT}), after_s=10)
+    assert shop.load(Wanted({"t2.large": ON_DEMAND}))["t2.large"].usd_per_hour == 0.0928
+    shop.aws.asked.clear()
+    shop.load(Wanted({"t2.large": None}), after_s=HOUR)
+    assert shop.aws.asked == [{"t2.large": None}], "it was bought on spot last"
+
+
+def test_only_a_head_has_a_second_price(shop: Shop) -> None:
+    shop.load(Wanted({"t2.large": ON_DEMAND}))
+    assert shop.load(Wanted({"t2.large": SPOT})).keys() == {"t2.large"}
+    assert shop.load(Wanted({"t2.large": ON_DEMAND}, heads=frozenset({"t2.large"}))).keys() == {"t2.large"}
+
+
+def test_of_two_markets_the_one_that_was_fetched_last_counts_and_one_without_a_time_is_the_oldest() -> None:
+    older, newer = Price("a", 1.0, "AWS pricing API", None), Price("a", 0.5, "AWS spot price history", 0.5)
+    assert select({("a", ON_DEMAND): older, ("a", SPOT): newer}, Wanted()) == {"a": newer}
+    late = Price("a", 1.0, "AWS pricing API", 9.0)
+    assert select({("a", ON_DEMAND): late, ("a", SPOT): newer}, Wanted()) == {"a": late}

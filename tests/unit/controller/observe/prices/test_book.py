@@ -29,7 +29,8 @@ class Office:
         self.environment.prices_file.write_text(LIST)
         self.told: list[str] = []
         self.aws = Aws()
-        self.book: PriceBook = open_book(self.environment, self.aws, lambda: NOON, self.told.append)
+        self.now = NOON
+        self.book: PriceBook = open_book(self.environment, self.aws, lambda: self.now, self.told.append)
 
 
 def test_prices_yml_is_read_unless_aws_is_named(tmp_path: Path) -> None:
@@ -102,3 +103,33 @@ def test_the_volume_of_a_node_is_in_its_price_and_still_is_where_terraform_was_n
     assert set(office.book.usd_per_hour) == {"c5.large", "t2.large"}, "what is no instance type is not listed as one"
     later = open_book(office.environment, office.aws, lambda: NOON, office.told.append)
     assert later.usd_per_hour["c5.large"] == pytest.approx(0.095)
+
+
+def test_a_listed_price_expects_no_interruptions_unless_they_are_given(tmp_path: Path) -> None:
+    assert Office(tmp_path).book.of()["c5.large"].interruptions_per_hour == 0.0
+
+
+def test_aws_is_asked_again_after_the_settings_time_and_its_prices_are_cached(tmp_path: Path) -> None:
+    office = Office(tmp_path, source="aws", refresh_s=100)
+    wanted = Wanted({"c5.large": Market.ON_DEMAND})
+    office.book.of(wanted)
+    assert (office.environment.state_directory / "prices.json").is_file()
+    office.now += 99
+    office.book.of(wanted)
+    assert len(office.aws.asked) == 1
+    office.now += 1
+    office.book.of(wanted)
+    assert len(office.aws.asked) == 2
+
+
+def test_people_are_told_which_prices_aws_did_not_tell(tmp_path: Path) -> None:
+    office = Office(tmp_path, source="aws")
+    office.aws.failing = {"on-demand"}
+    office.book.of(Wanted({"c5.large": Market.ON_DEMAND}))
+    assert len(office.told) == 1 and "c5.large could not be asked for" in office.told[0]
+
+
+def test_a_negotiated_price_is_as_old_as_the_look_at_it(tmp_path: Path) -> None:
+    office = Office(tmp_path, override="negotiated.yml")
+    (tmp_path / "negotiated.yml").write_text("c5.large: 0.06\n")
+    assert office.book.of()["c5.large"].fetched_at == NOON

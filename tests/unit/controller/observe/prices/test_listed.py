@@ -9,6 +9,7 @@ import pytest
 
 from controller.config.environment import Environment
 from controller.config.settings import parse_settings
+from controller.domain import Price
 from controller.domain.errors import ConfigError
 from controller.observe.prices.listed import read_prices, require_prices
 from tests.unit.controller.harness import SETTINGS
@@ -27,7 +28,8 @@ def prices(tmp_path: Path, text: str) -> Path:
 def test_one_flavor_a_line_in_dollars_per_hour(tmp_path: Path) -> None:
     found = read_prices(prices(tmp_path, "t2.medium: 0.0464\nc5.large: 0.085 # a note\n"))
     assert {flavor: price.usd_per_hour for flavor, price in found.items()} == {"t2.medium": 0.0464, "c5.large": 0.085}
-    assert found["c5.large"].source == "file prices.yml"
+    at = (tmp_path / "prices.yml").stat().st_mtime
+    assert found["c5.large"] == Price("c5.large", 0.085, "file prices.yml", at)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,48 @@ def test_many_nodes_are_stood_for_by_a_few_with_the_same_extremes() -> None:
     assert times.weight * KEPT_NODES == 500
 
 
+def test_the_progress_is_that_of_the_median_rank() -> None:
+    ranks = [fact(0, step=5, total_tokens=None), fact(1, step=7, total_tokens=900), fact(2, step=10**9)]
+    summary = summarise(seen(*ranks), 0.19)
+    assert (summary.step, summary.total_tokens) == (7, 900)
+
+
+@pytest.mark.parametrize("first", [None, 0])
+def test_of_ranks_at_the_same_step_the_median_of_their_tokens_counts(first: int | None) -> None:
+    ranks = [fact(0, step=5, total_tokens=900), fact(1, step=5, total_tokens=first), fact(2, step=5, total_tokens=300)]
+    assert summarise(seen(*ranks), 0.19).total_tokens == 300
+
+
+def test_the_loss_is_that_of_a_rank_that_trains_and_tells_one() -> None:
+    ranks = [fact(0, loss=2.5), fact(1, loss=None), fact(2, step=103, state=TrainingState.FINISHED, loss=9.0)]
+    assert summarise(seen(*ranks), 0.19).loss == 2.5
+
+
+def test_one_step_is_enough_to_be_measured() -> None:
+    assert summarise(seen(fact(0, window=1), fact(1, window=1)), 0.19).is_whole
+
+
+def test_joins_and_leaves_are_told_once_in_the_order_of_their_times() -> None:
+    late, early = MembershipChange(NOW - 5, 1, 2, 0.7, 0), MembershipChange(NOW - 50, 2, 1, 0.5, 3)
+    summary = summarise(seen(fact(0, last_change=late), fact(1, last_change=early), fact(2, last_change=late)), 0.19)
+    assert summary.changes == ((NOW - 50, 2, 1, 0.5, 3), (NOW - 5, 1, 2, 0.7, 0))
+
+
+def test_nodes_are_in_the_order_of_their_speed_and_rounded() -> None:
+    slow = fact(0, compute_time_s=0.30000049, tokens=100.004)
+    fast = fact(1, compute_time_s=0.40000051, tokens=900.006)
+    times = summarise(seen(slow, fast), 0.19).flavors["c5.large"]
+    assert times.compute_time_s == (0.400001, 0.3)
+    assert times.tokens == (900.01, 100.0)
+
+
+def test_every_node_stands_for_itself_up_to_the_most_that_are_kept() -> None:
+    for count in (1, KEPT_NODES - 1, KEPT_NODES):
+        facts = [fact(number, world_size=count) for number in range(count)]
+        times = summarise(seen(*facts, nodes=count), 1.0).flavors["c5.large"]
+        assert times.compute_time_s == tuple(round(0.3 + number / 100, 6) for number in range(count))
+
+
 def test_it_comes_back_from_json_the_same() -> None:
     change = MembershipChange(NOW - 5, 3, 2, 0.7, 0)
     for observation in (seen(fact(0, last_change=change), fact(1, last_change=change)), seen()):

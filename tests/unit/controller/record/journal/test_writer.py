@@ -16,6 +16,7 @@ from controller.domain.reasons.writing import NotWritten, RunTakenOver
 from controller.record.environment_lock import locked
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import start_run
+from controller.record.journal.table import Losses
 from tests.unit.controller.record.full_disk import full_disk
 
 NOW = 1_800_000_000.0
@@ -114,6 +115,7 @@ def test_on_a_full_disk_what_must_be_durable_is_refused_whole_and_can_be_tried_a
         with pytest.raises(DiskError, match="disk is full") as refused:
             write(journal)
         assert isinstance(refused.value.reason, NotWritten) and "Make room" in refused.value.next_step
+        assert refused.value.reason.file == str(journal.directory)
         assert rows(journal) == before
     write(journal)
     assert rows(journal) != before
@@ -166,3 +168,22 @@ def rows(journal: Journal) -> list[tuple[object, ...]]:
     """What the tables `run` and `moves` hold."""
     tables = [journal._database.execute(f"SELECT * FROM {table}").fetchall() for table in ("run", "moves")]
     return [tuple(row) for table in tables for row in table]
+
+
+def test_what_was_lost_is_counted_by_kind() -> None:
+    losses = Losses()
+    assert losses.taken() == ""
+    assert [losses.add(kind) for kind in ("events", "decisions", "events")] == [True, False, False]
+    assert losses.taken() == "1 decisions, 2 events"
+    assert (losses.taken(), losses.add("events")) == ("", True)
+
+
+def test_an_observation_that_was_lost_is_not_taken_for_one_that_is_kept(journal: Journal) -> None:
+    kept = Observation(NOW, FLEET)
+    journal.add_observation(kept, 0.1)
+    with full_disk(journal):
+        for second in range(400):
+            journal.add_observation(Observation(NOW + second, FLEET), 0.1)
+        lost = Observation(NOW + 1000, FLEET)
+        journal.add_observation(lost, 0.1)
+    assert lost not in journal.recent(30)

@@ -1,0 +1,175 @@
+"""What each playbook is run with: on which nodes, with which variables, and only by the run's writer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.act.nodes import Nodes
+from controller.domain import Fleet, Instance
+from controller.domain.errors import AnsibleError, SupersededError
+from controller.domain.reasons import Said
+from controller.domain.reasons.moving import ConfiguringFailed
+from controller.edges.ansible import Outcome
+from controller.edges.ssh import SshAccess
+from controller.observe.reaching import Reaching
+from tests.unit.controller.harness import Controller, new_world
+
+
+class Playbooks:
+    """Notes each playbook that is run, and with what."""
+
+    def __init__(self) -> None:
+        self.played: list[dict[str, Any]] = []
+        self.error: AnsibleError | None = None
+
+    def play(
+        self,
+        playbook: str,
+        access: SshAccess,
+        instances: Sequence[Instance],
+        variables: Mapping[str, Any],
+        limit: Sequence[str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Outcome:
+        nodes = [instance.instance_id for instance in instances]
+        self.played.append(
+            {
+                "playbook": playbook,
+                "access": access,
+                "nodes": nodes,
+                "limit": limit,
+                "timeout_s": timeout_s,
+                **variables,
+            }
+        )
+        if self.error is not None:
+            raise self.error
+        return Outcome()
+
+
+class Desk:
+    """The nodes of a run with two workers and a head."""
+
+    def __init__(self, root: Path) -> None:
+        world = new_world(is_up=True, desired=dict(Fleet({"c5.large": 2})))
+        world.scale()
+        world.advance(10.0)
+        cluster = Controller(world, root).cluster
+        settings = cluster.observer._reaching.environment
+        self.reaching = Reaching(settings, cluster.made, cluster.instances, "a-run", root / "a-run")
+        self.reaching.run_directory.mkdir()
+        self.workers = cluster.workers()
+        self.ids = [worker.instance_id for worker in self.workers]
+        self.head = cluster.instances.head().instance_id
+        self.playbooks, self.members = Playbooks(), list[frozenset[str]]()
+        self.is_superseded = False
+        self.nodes = Nodes(self.playbooks, cluster.instances, self.reaching, self.members.append, self.check)
+
+    def check(self) -> None:
+        if self.is_superseded:
+            raise SupersededError("taken over")
+
+    @property
+    def played(self) -> dict[str, Any]:
+        """The only playbook that was run."""
+        [played] = self.playbooks.played
+        return played
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_every_playbook_is_told_how_to_reach_the_nodes_and_what_to_know_of_the_run(desk: Desk) -> None:
+    for act in (desk.nodes.start_training, desk.nodes.stop_training, desk.nodes.fetch_results):
+        desk.playbooks.played.clear()
+        act()
+        assert desk.played["access"] == desk.reaching.access()
+        assert desk.played["centavo"] == desk.reaching.variables()
+        assert (desk.played["nodes"], desk.played["limit"], desk.played["timeout_s"]) == ([desk.head], None, None)
+
+
+def test_start_and_stop_have_a_playbook_each(desk: Desk) -> None:
+    desk.nodes.start_training()
+    desk.nodes.stop_training()
+    assert [played["playbook"] for played in desk.playbooks.played] == ["start.yml", "stop.yml"]
+
+
+def test_only_the_nodes_asked_for_are_configured_within_the_time(desk: Desk) -> None:
+    desk.nodes.configure(desk.workers[:1], 40.0)
+    assert (desk.played["playbook"], desk.played["timeout_s"]) == ("site.yml", 40.0)
+    assert desk.played["nodes"] == [desk.head, desk.ids[0]], "the head is the way in"
+    assert desk.played["limit"] == [desk.ids[0]]
+
+
+def test_the_head_is_configured_where_that_is_asked_for(desk: Desk) -> None:
+    desk.nodes.configure(desk.workers, 40.0, with_head=True)
+    assert desk.played["limit"] == [*desk.ids, desk.head]
+
+
+def test_nodes_that_can_not_be_configured_are_named_with_what_they_said(desk: Desk) -> None:
+    desk.playbooks.error = AnsibleError("site.yml failed", "Look.", {"i-1": "no room"}, reason=Said("it failed"))
+    with pytest.raises(AnsibleError) as raised:
+        desk.nodes.configure(desk.workers, 40.0)
+    assert (raised.value.what, raised.value.next_step) == ("site.yml failed", "Look.")
+    assert raised.value.hosts == {"i-1": "no room"}
+    assert raised.value.reason == ConfiguringFailed(Said("it failed"))
+
+
+def test_all_that_runs_is_configured_within_the_settings_time(desk: Desk) -> None:
+    assert isinstance(desk.nodes.configure_all(), Outcome)
+    assert (desk.played["playbook"], desk.played["nodes"]) == ("site.yml", [desk.head, *desk.ids])
+    timeouts = desk.reaching.environment.settings.controller.timeouts
+    assert (desk.played["timeout_s"], desk.played["limit"]) == (timeouts.configure_s, None)
+
+
+def test_the_hosts_file_gets_the_addresses_and_the_journal_knows_of_the_members_first(desk: Desk) -> None:
+    desk.playbooks.error = AnsibleError("hosts.yml failed")
+    with pytest.raises(AnsibleError):
+        desk.nodes.set_hosts(desk.workers)
+    assert desk.members == [frozenset(desk.ids)]
+    assert desk.played["playbook"] == "hosts.yml"
+    assert desk.played["addresses"] == [worker.private_ip for worker in desk.workers]
+    assert desk.played["nodes"] == [desk.head], "only the head has a hosts file"
+
+
+def test_results_come_into_the_runs_folder_again_and_again(desk: Desk) -> None:
+    desk.nodes.fetch_results()
+    desk.nodes.fetch_results()
+    results = desk.reaching.run_directory / "results"
+    assert results.is_dir()
+    assert [(p["playbook"], p["destination"]) for p in desk.playbooks.played] == [("fetch.yml", str(results))] * 2
+
+
+@pytest.mark.parametrize("configure_again", ["configure", "configure_all"])
+def test_nodes_that_join_later_get_the_training_config_that_the_first_ones_got(
+    desk: Desk, configure_again: str
+) -> None:
+    original = desk.reaching.environment.path(desk.reaching.environment.settings.training.config)
+    first = original.read_bytes()
+    desk.nodes.configure_all()
+    assert desk.reaching.training_config.read_bytes() == first
+    desk.reaching.training_config.write_bytes(b"what the first ones got")
+    if configure_again == "configure":
+        desk.nodes.configure(desk.workers, 40.0)
+    else:
+        desk.nodes.configure_all()
+    assert desk.reaching.training_config.read_bytes() == b"what the first ones got"
+
+
+def test_the_first_nodes_get_a_copy_of_the_training_config(desk: Desk) -> None:
+    desk.nodes.configure(desk.workers, 40.0)
+    original = desk.reaching.environment.path(desk.reaching.environment.settings.training.config)
+    assert desk.reaching.training_config.read_bytes() == original.read_bytes()
+
+
+def test_a_controller_that_was_superseded_runs_no_playbook(desk: Desk) -> None:
+    desk.is_superseded = True
+    with pytest.raises(SupersededError):
+        desk.nodes.start_training()
+    assert desk.playbooks.played == []

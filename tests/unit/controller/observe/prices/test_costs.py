@@ -1,0 +1,64 @@
+"""What the cluster costs an hour, and which prices it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.domain import Instance, Market, Price
+from controller.domain.errors import ConfigError
+from controller.edges.terraform import Outputs
+from controller.observe.made import Made
+from controller.observe.prices.asked import Wanted
+from controller.observe.prices.book import wanted_by
+from controller.observe.prices.costs import Costs
+from tests.unit.controller.observe.prices.test_book import Office
+from tests.unit.controller.observe.test_instances import Terraform
+from tests.unit.controller.observe.test_reaching import OUTPUTS
+
+WORKERS = [Instance(f"i-{n}", flavor, "worker", "running") for n, flavor in enumerate(["c5.large", "c5.large", "a"])]
+PRICES = {name: Price(name, usd) for name, usd in {"c5.large": 0.5, "a": 0.25, "t3.small": 0.125}.items()}
+
+
+class Desk:
+    def __init__(self, root: Path, prices: dict[str, Price]) -> None:
+        self.asked: list[Outputs | None] = []
+        self.made = Made(Terraform(), "test")
+
+        def load(outputs: Outputs | None) -> dict[str, Price]:
+            self.asked.append(outputs)
+            return prices
+
+        self.costs = Costs(Office(root).environment, self.made, load)
+
+
+def test_the_head_and_every_worker_are_paid(tmp_path: Path) -> None:
+    costs = Desk(tmp_path, PRICES).costs
+    assert costs.usd_per_hour(WORKERS) == 0.125 + 2 * 0.5 + 0.25
+    assert costs.usd_per_hour([]) == costs.head_usd_per_hour == 0.125
+
+
+@pytest.mark.parametrize("missing", ["a", "t3.small"])
+def test_a_price_that_is_missing_is_named_with_where_to_add_it(tmp_path: Path, missing: str) -> None:
+    desk = Desk(tmp_path, {name: price for name, price in PRICES.items() if name != missing})
+    with pytest.raises(ConfigError, match=f"has no price for {missing}") as error:
+        desk.costs.usd_per_hour(WORKERS)
+    assert "prices.yml" in error.value.what and f"`{missing}: 0.0464`" in error.value.next_step
+
+
+def test_prices_are_asked_for_what_terraform_is_known_to_have_made(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, PRICES)
+    assert desk.costs.prices() == PRICES
+    _ = desk.made.outputs
+    desk.costs.prices()
+    assert desk.asked == [None, OUTPUTS]
+
+
+def test_prices_are_needed_of_each_flavor_and_of_the_head() -> None:
+    assert wanted_by(None) == Wanted()
+    assert wanted_by(OUTPUTS) == Wanted(
+        {"c5.large": Market.ON_DEMAND, "t2.medium": Market.ON_DEMAND},
+        {"c5.large": "group", "t2.medium": "group"},
+        frozenset({"t3.small"}),
+    )

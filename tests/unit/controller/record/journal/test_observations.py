@@ -1,0 +1,43 @@
+"""Observations: what is known of the last ones without reading, in a few numbers, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from controller.domain import Fact, Fleet, Observation, TrainingState, UnknownNode
+from controller.domain.reasons.nodes import FactMissing
+from controller.record.journal import Journal
+
+FLEET = Fleet({"c5.large": 2})
+FACT = Fact("i-1", "c5.large", 0, 2, TrainingState.TRAINING, 10, 0.5, 0.4, 8.0, 100.0, 10, 5.0)
+SEEN = Observation(5.0, FLEET, (FACT,), (UnknownNode("i-2", "c5.large", FactMissing()),))
+
+
+def test_the_observation_that_was_added_last_is_not_read_back(begun: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun.add_observation(SEEN, 0.1)
+    monkeypatch.setattr(Journal, "_observation", lambda self, number: pytest.fail("it is read"))
+    assert begun.recent(5) == (SEEN,)
+
+
+def test_a_journal_to_which_nothing_was_added_reads_all_it_has(begun: Journal, reopened: Callable[[], Journal]) -> None:
+    assert begun.recent(5) == ()
+    begun.add_observation(SEEN, 0.1)
+    assert reopened().recent(5) == (SEEN,)
+
+
+def test_a_summary_has_the_time_the_fleet_and_the_price(begun: Journal) -> None:
+    begun.add_observation(SEEN, 0.25)
+    [(number, summary)] = begun.summaries()
+    assert (number, summary.at, summary.fleet, summary.usd_per_hour) == (1, 5.0, FLEET, 0.25)
+    assert (summary.ranks, summary.unknown) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("until", "usd"), [(None, 3.0), (0.0, 0.0), (900.0, 0.5), (3600.0, 2.0), (3600.5, 2.0 + 1 / 7200), (5400.0, 2.5)]
+)
+def test_the_cost_is_counted_up_to_a_time(begun: Journal, until: float | None, usd: float) -> None:
+    for at, usd_per_hour in ((0.0, 2.0), (3600.0, 1.0), (7200.0, 4.0)):
+        begun.add_observation(Observation(at, FLEET), usd_per_hour)
+    assert begun.spent_usd(until) == pytest.approx(usd)
