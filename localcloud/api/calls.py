@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from urllib.parse import parse_qs
 
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from localcloud.api.wsgi import Environ, action_of, header_of
 
