@@ -12,8 +12,8 @@ from controller.domain import Instance
 from controller.domain.errors import AnsibleError, DiskError
 from controller.domain.reasons.moving import ConfiguringFailed
 from controller.edges.ansible import Outcome
+from controller.edges.connecting.ssh import SshAccess, config_for_people
 from controller.edges.files import write_whole
-from controller.edges.ssh import SshAccess, config_for_people
 from controller.observe.instances import Instances
 from controller.observe.reaching import Reaching
 from controller.supply.supplies import Supplies

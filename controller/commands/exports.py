@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from controller.config.environment import Environment
-from controller.edges.ssh import ensure_key_pair
+from controller.edges.connecting.ssh import ensure_key_pair
 
 PREFERRED_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
 """AWS's clients use the credentials in these variables before those in a file."""

@@ -15,7 +15,7 @@ from controller.domain.observed.instance import Instance
 from controller.domain.observed.nodes import HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.observed.observation import Observation, UnknownNode
 from controller.domain.observed.progress import Progress
-from controller.domain.price import Price, head_price, on_demand_name
+from controller.domain.prices.price import Price, head_price, on_demand_name
 from controller.domain.units import SECONDS_PER_HOUR
 
 __all__ = [

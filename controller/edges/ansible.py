@@ -21,8 +21,8 @@ from controller.domain.reasons.moving import PlaybookFailed
 from controller.domain.text import lines, one_line
 from controller.edges.answer import Interval, head_seen, node_seen, read_answer
 from controller.edges.clock import elapsed_s
+from controller.edges.connecting.ssh import SshAccess, end_connections
 from controller.edges.running import end_marked
-from controller.edges.ssh import SshAccess, end_connections
 
 FACTS_IDENT = "facts"
 FACTS_TASK = "Read the local facts"

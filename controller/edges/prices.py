@@ -9,7 +9,7 @@ from typing import Any
 
 import boto3
 
-from controller.domain.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
+from controller.domain.prices.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
 from controller.edges.aws import client_config, speak
 
 PRICE_LIST_REGION = "us-east-1"

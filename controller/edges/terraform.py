@@ -19,8 +19,8 @@ from python_terraform import IsFlagged
 from python_terraform import Terraform as TerraformCommand
 
 from controller.domain.errors import StoppedError, TerraformError
+from controller.domain.prices.standing import Standing
 from controller.domain.reasons.moving import StateLocked, TerraformFailed, TerraformTookTooLong
-from controller.domain.standing import Standing
 from controller.domain.times import iso
 from controller.edges.limited import Ended, run_limited
 from controller.edges.process_identity import process, this_process

@@ -11,7 +11,7 @@ from controller.domain.reasons import Reason
 from controller.domain.reasons.nodes import AnsibleUnusable, Ec2Unreachable, NodeUnreachable, TakesNoPart
 from controller.edges.ansible import Outcome
 from controller.edges.clock import Clock
-from controller.edges.ssh import SshAccess
+from controller.edges.connecting.ssh import SshAccess
 from controller.observe.asking import Asking
 from controller.observe.facts import LocalFacts, read_facts
 from controller.observe.instances import Instances, running_fleet

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.config.environment import Environment
-from controller.edges.ssh import SshAccess
+from controller.edges.connecting.ssh import SshAccess
 from controller.observe.instances import Instances
 from controller.observe.made import Made
 

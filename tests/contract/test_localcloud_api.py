@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
-from controller.domain.standing import EXTRAS
+from controller.domain.prices.standing import EXTRAS
 from controller.edges.prices import AwsPrices
 from controller.observe.prices.answers import parse_on_demand, parse_spot
 from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until

@@ -130,7 +130,7 @@ def use_what_the_controller_uses(cloud: LocalCloud, terraform: Terraform, group:
     script = (
         "import sys; from controller.edges.aws import Aws; from controller.edges.prices import AwsPrices;"
         "from controller.edges.account.left_over import left_over;"
-        "from controller.domain.standing import EXTRAS; group, worker = sys.argv[1:]; aws = Aws('us-east-1');"
+        "from controller.domain.prices.standing import EXTRAS; group, worker = sys.argv[1:]; aws = Aws('us-east-1');"
         "aws.instances('centavo'); aws.failures(group, 0); aws.desired([group]);"
         "aws.set_protection(group, [worker], protected=False); aws.reboot(worker); aws.end_instance(worker);"
         "aws.empty([group]); prices = AwsPrices('us-east-1'); prices.on_demand(['c5.large', *EXTRAS]);"

@@ -16,7 +16,7 @@ from pathlib import Path
 import asyncssh
 
 from controller.domain import Instance
-from controller.edges.ssh import SshAccess, end_connections
+from controller.edges.connecting.ssh import SshAccess, end_connections
 from tests.support.local_cloud import free_port
 
 MOST_COMMANDS = 64

@@ -7,7 +7,7 @@ from pathlib import Path
 from controller.config.environment import Environment
 from controller.domain.errors import CentavoError
 from controller.edges.account.permissions import declared_actions, refused_actions
-from controller.edges.session_manager import require_session_programs
+from controller.edges.connecting.session_manager import require_session_programs
 from controller.edges.terraform_plan import Plan
 
 MOST_SHOWN = 8

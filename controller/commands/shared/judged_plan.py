@@ -10,7 +10,7 @@ from controller.commands.shared.node_memory import find_too_small
 from controller.config.environment import Environment
 from controller.domain import Fleet, Market, Price
 from controller.domain.errors import GuardError
-from controller.domain.standing import EXTRAS, standing_costs
+from controller.domain.prices.standing import EXTRAS, standing_costs
 from controller.edges.terraform_plan import Plan, flavor_of, parse_plan
 from controller.loop.decide_settings import decide_settings
 from controller.observe.prices.asked import Wanted

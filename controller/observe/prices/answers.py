@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from controller.domain import Price
-from controller.domain.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
+from controller.domain.prices.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
 
 ON_DEMAND_SOURCE, SPOT_SOURCE, OVERRIDE_SOURCE = "AWS pricing API", "AWS spot price history", "override"
 DEFAULT_INTERRUPTIONS_PER_HOUR = 0.01

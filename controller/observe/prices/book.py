@@ -9,7 +9,7 @@ from controller.config.environment import Environment
 from controller.config.settings import PriceSource
 from controller.domain import Market, Price, on_demand_name
 from controller.domain.errors import CentavoError
-from controller.domain.standing import EXTRAS, with_volumes
+from controller.domain.prices.standing import EXTRAS, with_volumes
 from controller.edges.terraform import Outputs
 from controller.observe.prices.answers import overridden
 from controller.observe.prices.asked import AskedPrices, PriceApi, PriceCache, Wanted

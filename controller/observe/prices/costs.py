@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from controller.config.environment import Environment
 from controller.domain import Instance, Price, head_price
-from controller.domain.standing import extras_usd_per_hour
+from controller.domain.prices.standing import extras_usd_per_hour
 from controller.edges.terraform import Outputs
 from controller.observe.made import Made
 from controller.observe.prices.listed import no_price, require_prices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.domain.standing import Standing
+from controller.domain.prices.standing import Standing
 from controller.edges.terraform_plan import Plan, flavor_of
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
 from controller.domain.memory import MemoryNeed
+from controller.domain.prices.standing import NAT_GB, Standing, StandingCost, standing_costs, unpriced_extras
 from controller.domain.reasons.flavors import MemoryTooSmall
-from controller.domain.standing import NAT_GB, Standing, StandingCost, standing_costs, unpriced_extras
 from controller.edges.terraform_plan import Action, Plan
 from controller.review.plans.dangers import Danger
 from controller.review.plans.plan_guard import NOTHING_TOO_SMALL, GuardVerdict, HourlyLimit, judge

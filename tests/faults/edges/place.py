@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from controller.edges.ssh import control_directory
+from controller.edges.connecting.ssh import control_directory
 from localcloud.credentials import Credentials
 from tests.support.local_cloud import free_port
 from tests.support.sandbox import LEFT_OUT, REPOSITORY, Sandbox, edit_yaml, end_processes

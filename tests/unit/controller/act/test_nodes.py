@@ -14,7 +14,7 @@ from controller.domain.errors import AnsibleError, SupersededError
 from controller.domain.reasons import Said
 from controller.domain.reasons.moving import ConfiguringFailed
 from controller.edges.ansible import Outcome
-from controller.edges.ssh import SshAccess
+from controller.edges.connecting.ssh import SshAccess
 from controller.observe.reaching import Reaching
 from tests.unit.controller.harness import Controller, new_world
 

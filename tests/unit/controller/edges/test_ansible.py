@@ -15,7 +15,7 @@ import pytest
 from controller.domain import HeadSeen, Instance, LauncherState, NodeSeen, WorkerState
 from controller.domain.errors import AnsibleError, StoppedError
 from controller.edges.ansible import Ansible, Outcome, inventory
-from controller.edges.ssh import SshAccess
+from controller.edges.connecting.ssh import SshAccess
 
 HEAD = Instance("i-head", "t3.micro", "head", "running", "10.0.0.2", "3.3.3.3")
 WORKER = Instance("i-1", "c5.large", "worker", "running", "10.0.0.7")

@@ -15,7 +15,7 @@ import pytest
 
 from controller.domain.errors import AnsibleError
 from controller.edges import ansible as edge
-from controller.edges import ssh
+from controller.edges.connecting import ssh
 from controller.edges.ansible import Ansible
 from controller.edges.running import found
 from tests.support.local_cloud import is_alive, wait_until

@@ -11,7 +11,7 @@ import pytest
 from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.domain import Instance
-from controller.edges.ssh import SshAccess
+from controller.edges.connecting.ssh import SshAccess
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
 from controller.observe.instances import Instances
 from controller.observe.made import Made

@@ -12,7 +12,7 @@ from controller.domain.errors import AnsibleError
 from controller.domain.observed.nodes import WorkerState
 from controller.edges.ansible import Outcome
 from controller.edges.answer import parse_fact_file
-from controller.edges.ssh import SshAccess
+from controller.edges.connecting.ssh import SshAccess
 from tests.unit.controller.world.calls import Effect
 from tests.unit.controller.world.head import Head
 from tests.unit.controller.world.node import Node

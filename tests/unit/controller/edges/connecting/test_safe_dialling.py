@@ -8,8 +8,8 @@ import pytest
 
 from controller.domain.errors import CentavoError
 from controller.domain.observed.instance import Instance
-from controller.edges.safe_dialling import check_may_be_dialled
-from controller.edges.ssh import SshAccess
+from controller.edges.connecting.safe_dialling import check_may_be_dialled
+from controller.edges.connecting.ssh import SshAccess
 
 HERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:5590"}
 ROUTES = """Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT

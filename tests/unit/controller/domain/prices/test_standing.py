@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controller.domain import Price, head_price
-from controller.domain.standing import (
+from controller.domain.prices.standing import (
     Standing,
     extras_usd_per_hour,
     standing_costs,

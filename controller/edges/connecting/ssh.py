@@ -13,10 +13,10 @@ from pathlib import Path
 
 from controller.domain import Instance
 from controller.domain.errors import CentavoError
+from controller.edges.connecting.safe_dialling import check_may_be_dialled
+from controller.edges.connecting.session_manager import session_command
 from controller.edges.limited import run_within
 from controller.edges.running import end, found
-from controller.edges.safe_dialling import check_may_be_dialled
-from controller.edges.session_manager import session_command
 
 CONNECT_TIMEOUT_S = 5
 SESSION_TIMEOUT_S = 30

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from controller.domain.errors import CentavoError
-from controller.edges import ssh
+from controller.edges.connecting import ssh
 from controller.edges.ansible import Ansible
-from controller.edges.session_manager import PROGRAMS, require_session_programs
+from controller.edges.connecting.session_manager import PROGRAMS, require_session_programs
 from tests.support.ssh_hosts import SshHosts
 
 ROOT = Path(__file__).resolve().parents[4]

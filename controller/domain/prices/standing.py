@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from controller.domain.price import Price, head_price, on_demand_name
+from controller.domain.prices.price import Price, head_price, on_demand_name
 
 NAT_GATEWAY, NAT_GB, ADDRESS, VOLUME = "nat-gateway", "nat-gateway-gb", "public-ipv4", "gp3-gb-month"
 EXTRAS = (NAT_GATEWAY, NAT_GB, ADDRESS, VOLUME)

@@ -1,0 +1,1 @@
+"""What things cost: instances, and what stands beside them."""
