@@ -18,7 +18,7 @@ from controller.edges.ansible import Ansible
 from controller.edges.connecting.session_manager import PROGRAMS, require_session_programs
 from tests.support.ssh_hosts import SshHosts
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 CENTAVO = {"fact_path": "~/facts.d", "root": "~/c", "run": "R", "program": ""}
 AWS = """#!{python}
 import json, os, socket, sys, threading
