@@ -22,6 +22,18 @@ mock_provider "aws" {
     defaults = { instance_types = ["t2.medium", "c5.large", "c5.xlarge", "t3.micro"] }
   }
 
+  mock_data "aws_vpc" {
+    defaults = { cidr_block = "172.31.0.0/16" }
+  }
+
+  mock_data "aws_subnet" {
+    defaults = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1a" }
+  }
+
+  mock_data "aws_security_group" {
+    defaults = { vpc_id = "vpc-0a1b2c3d" }
+  }
+
   mock_data "aws_region" {
     defaults = { name = "us-east-1" }
   }
@@ -387,31 +399,11 @@ run "an_existing_network_groups_and_profiles_are_taken" {
     training_zone = "us-east-1a"
     existing_network = {
       vpc_id             = "vpc-0a1b2c3d"
-      private_subnet_ids = { "us-east-1a" = "subnet-0a", "us-east-1b" = "subnet-0b" }
+      private_subnet_ids = { "us-east-1a" = "subnet-0a" }
     }
     existing_security_groups   = { head = "sg-0a", worker = "sg-0b" }
     existing_instance_profiles = { head = "our-head", worker = "our-worker" }
     availability_zones         = ["us-east-1a"]
-  }
-
-  override_data {
-    target = data.aws_vpc.existing
-    values = { id = "vpc-0a1b2c3d", cidr_block = "172.31.0.0/16" }
-  }
-
-  override_data {
-    target = data.aws_subnet.existing["private_subnet_ids[\"us-east-1a\"]"]
-    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1a" }
-  }
-
-  override_data {
-    target = data.aws_subnet.existing["private_subnet_ids[\"us-east-1b\"]"]
-    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1b" }
-  }
-
-  override_data {
-    target = data.aws_security_group.existing
-    values = { vpc_id = "vpc-0a1b2c3d" }
   }
 
   assert {
@@ -441,16 +433,6 @@ run "refuses_a_subnet_that_lies_in_another_zone" {
     availability_zones = ["us-east-1a"]
   }
 
-  override_data {
-    target = data.aws_vpc.existing
-    values = { id = "vpc-0a1b2c3d", cidr_block = "172.31.0.0/16" }
-  }
-
-  override_data {
-    target = data.aws_subnet.existing
-    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1a" }
-  }
-
   expect_failures = [data.aws_subnet.existing]
 }
 
@@ -459,29 +441,14 @@ run "refuses_a_security_group_of_another_network" {
 
   variables {
     existing_network = {
-      vpc_id             = "vpc-0a1b2c3d"
+      vpc_id             = "vpc-99999999"
       private_subnet_ids = { "us-east-1a" = "subnet-0a" }
     }
     existing_security_groups = { head = "sg-0a", worker = "sg-0b" }
     availability_zones       = ["us-east-1a"]
   }
 
-  override_data {
-    target = data.aws_vpc.existing
-    values = { id = "vpc-0a1b2c3d", cidr_block = "172.31.0.0/16" }
-  }
-
-  override_data {
-    target = data.aws_subnet.existing
-    values = { vpc_id = "vpc-0a1b2c3d", availability_zone = "us-east-1a" }
-  }
-
-  override_data {
-    target = data.aws_security_group.existing
-    values = { vpc_id = "vpc-99999999" }
-  }
-
-  expect_failures = [data.aws_security_group.existing]
+  expect_failures = [data.aws_security_group.existing, data.aws_subnet.existing]
 }
 
 run "refuses_a_text_that_is_no_id_of_a_network" {
