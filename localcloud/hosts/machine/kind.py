@@ -95,6 +95,7 @@ class Machines:
         assert self._shared and self._firewall
         self._shared.network = wanted.network
         self._firewall.follow(wanted.network, wanted.hosts)
+        self._shared.bridges.follow_subnets(wanted.network.subnets)
         self._shared.bridges.follow_public(wanted.hosts)
         self._delete_volumes({spec.instance_id for spec in wanted.hosts} | set(wanted.waiting))
 
