@@ -19,6 +19,7 @@ from localcloud.api.control.control import Control
 from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.network import network_of
 from localcloud.api.ec2.placement_groups import PlacementGroups
+from localcloud.api.ec2.states import PENDING, STOPPED, STOPPING
 from localcloud.api.ec2.wanted_hosts import wanted_hosts
 from localcloud.api.faults.failing import FailingApi
 from localcloud.api.faults.injected import Injected
@@ -103,7 +104,8 @@ class Region:
 
     def wanted(self) -> Wanted:
         """Returns the hosts that shall run now, and their network."""
-        return Wanted(wanted_hosts(self._instances), network_of(self._instances.ec2))
+        waiting = tuple(one.id for one in self._instances if one.state in (PENDING, STOPPING, STOPPED))
+        return Wanted(wanted_hosts(self._instances), network_of(self._instances.ec2), waiting)
 
     def _patch_moto(
         self, placement_groups: PlacementGroups, spot: SpotPrices, state_dir: Path, settings: Settings

@@ -10,7 +10,11 @@ from localcloud.link.spec import HostSpec
 
 @dataclass(frozen=True)
 class Wanted:
-    """Hosts that shall run, and the network that they are in. Kinds of hosts on loopback do not use the network."""
+    """Hosts that shall run, and the network that they are in. Hosts on loopback use the list of hosts only.
+
+    `waiting` has the ids of instances that do not run, and will or may: they are pending, stopping or stopped.
+    """
 
     hosts: list[HostSpec]
     network: Network = field(default_factory=Network)
+    waiting: tuple[str, ...] = ()

@@ -91,13 +91,16 @@ def test_a_reboot_by_the_api_keeps_the_disk(cluster: Cluster) -> None:
 
 def test_a_stopped_machine_starts_again_with_its_disk(cluster: Cluster) -> None:
     cloud = cluster.cloud
-    cloud.on(cluster.head, "echo kept >kept; sync")
-    cloud.ec2.stop_instances(InstanceIds=[cluster.head])
-    wait_until(lambda: cloud.state(cluster.head) == "stopped", "a stopped machine")
-    assert not _answers(cluster)
-    cloud.ec2.start_instances(InstanceIds=[cluster.head])
-    wait_until(lambda: _answers(cluster), "a machine that runs again", BOOT_LIMIT_S)
-    assert cloud.on(cluster.head, "cat kept") == "kept"
+    cluster.on_worker("echo kept >kept; sync")
+    cloud.ec2.stop_instances(InstanceIds=[cluster.worker])
+    wait_until(lambda: cloud.state(cluster.worker) == "stopped", "a stopped machine")
+    assert cloud.through(cluster.head, cluster.worker_address, "true", connect_s=4).returncode == 255
+    cloud.ec2.start_instances(InstanceIds=[cluster.worker])
+    wait_until(
+        lambda: cloud.through(cluster.head, cluster.worker_address, "true", connect_s=4).returncode == 0,
+        "a machine that runs again", BOOT_LIMIT_S,
+    )  # fmt: skip
+    assert cluster.on_worker("cat kept") == "kept"
 
 
 def test_a_spot_interruption_is_announced_in_the_metadata(cluster: Cluster) -> None:
@@ -127,6 +130,8 @@ def test_a_terminated_machine_ends_within_seconds(cluster: Cluster) -> None:
     cluster.cloud.ec2.terminate_instances(InstanceIds=[cluster.worker])
     wait_until(lambda: cluster.cloud.state(cluster.worker) == "terminated", "the end of the worker")
     assert time.monotonic() - began < 60
+    volume = cluster.cloud.state_dir / "instances" / cluster.worker / "volume.ext4"
+    wait_until(lambda: not volume.exists(), "the end of its volume")
 
 
 def _command(entry: Path) -> bytes:

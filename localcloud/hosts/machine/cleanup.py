@@ -8,6 +8,7 @@ from pathlib import Path
 
 from localcloud.hosts.machine import record
 from localcloud.hosts.machine.boot.cgroups import clouds_groups, remove_tree
+from localcloud.hosts.machine.disk.volume import volumes_in
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.network import ranges
 from localcloud.hosts.machine.network.bridges import KERNEL
@@ -55,7 +56,7 @@ def remove_everything(state_dir: Path) -> None:
         remove_tree(group)
     if made.uplink and not made.uplink_forwarded:
         _set_forwarding(made.uplink, "0")
-    for volume in instances_in(state_dir).glob("*/volume.ext4"):
+    for volume in volumes_in(state_dir):
         volume.unlink()
     left = leftovers(state_dir)
     if left:

@@ -10,7 +10,9 @@ from typing import IO
 
 from localcloud.hosts.machine import record, requirements
 from localcloud.hosts.machine.cleanup import remove_everything, remove_leftovers
+from localcloud.hosts.machine.disk.volume import volumes_in
 from localcloud.hosts.machine.firewall.firewall import Firewall
+from localcloud.hosts.machine.firewall.foreign import check_lets_pass
 from localcloud.hosts.machine.firewall.table import Ranges, Uplink
 from localcloud.hosts.machine.host import MachineHost
 from localcloud.hosts.machine.image.from_here import recipe_from
@@ -39,6 +41,7 @@ def prepare(settings: MachineSettings, state_dir: Path, tell: Callable[[str], No
     requirements.check(state_dir)
     remove_leftovers(state_dir)
     ranges.check_unused([settings.private_cidr, settings.public_cidr])
+    check_lets_pass()
     return image_of(recipe_from(), settings.image_dir or default_folder(), build_with_mmdebstrap, tell)
 
 
@@ -92,12 +95,20 @@ class Machines:
         assert self._shared and self._firewall
         self._shared.network = wanted.network
         self._firewall.follow(wanted.network, wanted.hosts)
+        self._shared.bridges.follow_subnets(wanted.network.subnets)
         self._shared.bridges.follow_public(wanted.hosts)
+        self._delete_volumes({spec.instance_id for spec in wanted.hosts} | set(wanted.waiting))
 
     def make(self, spec: HostSpec) -> MachineHost:
         """Returns a machine that has not started."""
         assert self._shared
         return MachineHost(spec, self._shared, self._report)
+
+    def _delete_volumes(self, kept: set[str]) -> None:
+        """Deletes the volumes of other instances, which were terminated. A mounted one is gone when it is unmounted."""
+        for volume in volumes_in(self._configuration.state_dir):
+            if volume.parent.name not in kept:
+                volume.unlink()
 
     async def close(self) -> None:
         """Removes everything that was made on this machine.

@@ -8,9 +8,16 @@ import os
 from pathlib import Path
 
 from localcloud.hosts.machine.tools import MachineError, run
+from localcloud.link.instance_dir import instances_in
 
 GIB = 1024**3
 SMALLEST_PIECE_BYTES = 4096
+FILE = "volume.ext4"
+
+
+def volumes_in(state_dir: Path) -> list[Path]:
+    """Returns the files of all volumes in a state folder. Each lies in the folder of its instance."""
+    return sorted(instances_in(state_dir).glob(f"*/{FILE}"))
 
 
 class Volume:
@@ -31,7 +38,7 @@ class Volume:
 
     @property
     def _file(self) -> Path:
-        return self._path / "volume.ext4"
+        return self._path / FILE
 
     @property
     def _mounted(self) -> Path:

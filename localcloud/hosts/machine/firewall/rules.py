@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Mapping
 
 from localcloud.link.network import Rule
 
 ALL = "-1"
-NAMES_OF_PROTOCOLS = ("tcp", "udp", "icmp")
 
 
 def set_of(group_id: str) -> str:
@@ -27,7 +27,8 @@ def line_of(rule: Rule, known: frozenset[str]) -> str | None:
     """
     side = "daddr" if rule.outbound else "saddr"
     if rule.cidr is not None:
-        peer = "" if rule.cidr == "0.0.0.0/0" else f"ip {side} {rule.cidr} "
+        network = ipaddress.IPv4Network(rule.cidr, strict=False)
+        peer = f"ip {side} {network} " if network.prefixlen else ""
     elif rule.group is not None and rule.group in known:
         peer = f"ip {side} @{set_of(rule.group)} "
     else:
@@ -58,6 +59,8 @@ def _protocol(rule: Rule) -> str:
     if rule.protocol == ALL:
         return ""
     if rule.protocol in ("tcp", "udp"):
+        if rule.from_port is None or rule.from_port < 0 or rule.to_port is None:
+            return f"ip protocol {rule.protocol} "
         return f"{rule.protocol} dport {rule.from_port}-{rule.to_port} "
     if rule.protocol == "icmp":
         # From and to are type and code here; -1 stands for all.

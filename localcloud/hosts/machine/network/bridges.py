@@ -37,6 +37,7 @@ class Bridges:
         self._own_public_address = own_public_address(public_cidr)
         self._lock = threading.Lock()
         self._public: dict[str, str] = {}
+        self._made: dict[str, str] = {}
 
     def open(self) -> None:
         """Makes the bridge that carries this machine's own public address.
@@ -54,8 +55,9 @@ class Bridges:
         """
         network, bridge = ipaddress.IPv4Network(subnet.cidr), self._names.bridge(subnet.subnet_id)
         with self._lock:  # two machines of one subnet may start at once
-            if not _exists(bridge):
+            if subnet.subnet_id not in self._made:
                 _make_bridge(bridge, f"{router(subnet.cidr)}/{network.prefixlen}")
+                self._made[subnet.subnet_id] = bridge
         namespace, cable = Namespace(self._names.namespace(spec.instance_id)), self._names.cable(spec.instance_id)
         namespace.make([METADATA, RESOLVER])
         run("ip", "link", "add", cable, "mtu", MTU, "type", "veth", "peer", "eth0", "mtu", MTU, "netns", namespace.name)
@@ -76,6 +78,12 @@ class Bridges:
         succeeds("ip", "link", "del", self._names.cable(instance_id))
         Namespace(self._names.namespace(instance_id)).remove()
 
+    def follow_subnets(self, subnets: Iterable[Subnet]) -> None:
+        """Removes the bridges of subnets that are gone. Another subnet may have their addresses next."""
+        with self._lock:
+            for subnet_id in set(self._made) - {subnet.subnet_id for subnet in subnets}:
+                succeeds("ip", "link", "del", self._made.pop(subnet_id))
+
     def follow_public(self, specs: Iterable[HostSpec]) -> None:
         """Lets exactly the public addresses of these instances be reachable from this machine.
 
@@ -86,7 +94,7 @@ class Bridges:
         for address in set(self._public) - set(wanted):
             succeeds("ip", "route", "del", f"{address}/32", "dev", self._public[address])
         for address in set(wanted) - set(self._public):
-            run("ip", "route", "add", f"{address}/32", "dev", wanted[address], "src", self._own_public_address)
+            run("ip", "route", "replace", f"{address}/32", "dev", wanted[address], "src", self._own_public_address)
         self._public = wanted
 
 
@@ -102,10 +110,6 @@ def _set(name: str, settings: dict[str, str]) -> None:
         file = KERNEL / path.format(name=name)
         if file.exists():  # a kernel without IPv6 has none of its settings
             file.write_text(value)
-
-
-def _exists(name: str) -> bool:
-    return Path("/sys/class/net", name).exists()
 
 
 def uplink() -> str | None:
