@@ -17,8 +17,8 @@ BOOT_LIMIT_S = 300.0
 
 def random_ranges() -> dict[str, str]:
     """Returns ranges that hardly any other test uses at the same time."""
-    second, quarter = random.SystemRandom().randrange(64, 250), random.SystemRandom().randrange(8)
-    return {"private_cidr": f"10.{second}.0.0/16", "public_cidr": f"203.0.113.{32 * quarter}/27"}
+    second, eighth = random.SystemRandom().randrange(64, 250), random.SystemRandom().randrange(8)
+    return {"private_cidr": f"10.{second}.0.0/16", "public_cidr": f"198.51.100.{32 * eighth}/27"}
 
 
 class MachineCloud(LocalCloud):

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from localcloud.hosts.machine.network.name_server import name_server_of
 from localcloud.hosts.machine.tools import MachineError, run, succeeds
 
 METRIC = "4000"  # a route of the same length, to a bridge, has a smaller metric and wins
@@ -51,8 +52,11 @@ def check_unused(ranges: Iterable[str]) -> None:
         MachineError: it does.
     """
     routes = json.loads(run("ip", "-j", "-4", "route", "show", "table", "all") or "[]")
+    name_server = name_server_of()
     for cidr in ranges:
         taken = uses(Network(cidr), routes)
+        if name_server and ipaddress.IPv4Address(name_server) in Network(cidr):
+            taken = f"its name server {name_server}"
         if taken:
             raise MachineError(
                 f"this machine uses addresses of {cidr} already: {taken}. Give another range as "

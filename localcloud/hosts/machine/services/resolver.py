@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from pathlib import Path
 from typing import cast
 
 ANSWER_LIMIT_S = 10.0
@@ -58,13 +57,3 @@ class Resolver(asyncio.DatagramProtocol):
             answer = await asyncio.wait_for(loop.sock_recv(one, LARGEST_BYTES), ANSWER_LIMIT_S)
             if self._transport and self._open_way.is_set():
                 self._transport.sendto(answer, asker)
-
-
-def name_server_of(resolv_conf: Path = Path("/etc/resolv.conf")) -> str | None:
-    """Returns the first IPv4 name server of this machine; None if it has none."""
-    try:
-        lines = resolv_conf.read_text().splitlines()
-    except OSError:
-        return None
-    words = [line.split() for line in lines]
-    return next((word[1] for word in words if len(word) > 1 and word[0] == "nameserver" and ":" not in word[1]), None)

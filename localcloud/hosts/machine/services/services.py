@@ -6,9 +6,10 @@ import asyncio
 import socket
 
 from localcloud.hosts.machine.network.addresses import METADATA, RESOLVER
+from localcloud.hosts.machine.network.name_server import name_server_of
 from localcloud.hosts.machine.network.namespace import Door, Namespace
 from localcloud.hosts.machine.services.forwarding import Forwarding
-from localcloud.hosts.machine.services.resolver import DNS_PORT, Resolver, name_server_of
+from localcloud.hosts.machine.services.resolver import DNS_PORT, Resolver
 from localcloud.hosts.metadata.service import MetadataService
 from localcloud.link.configuration import HostsConfiguration
 from localcloud.link.spec import HostSpec

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from pathlib import Path
 
 import pytest
 
 from localcloud.hosts.machine.services import resolver
-from localcloud.hosts.machine.services.resolver import Resolver, name_server_of
+from localcloud.hosts.machine.services.resolver import Resolver
 
 
 class _NameServer(asyncio.DatagramProtocol):
@@ -54,17 +53,3 @@ def test_a_question_is_answered_by_this_machines_name_server(monkeypatch: pytest
         one.stop()
 
     asyncio.run(check())
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("search a\nnameserver 10.0.0.53\nnameserver 10.0.0.54\n", "10.0.0.53"),
-        ("nameserver fd00::53\nnameserver 127.0.0.53\n", "127.0.0.53"),
-        ("nameserver\n# nothing\n", None),
-    ],
-)
-def test_the_first_name_server_of_ipv4_is_used(tmp_path: Path, text: str, found: str | None) -> None:
-    (tmp_path / "resolv.conf").write_text(text)
-    assert name_server_of(tmp_path / "resolv.conf") == found
-    assert name_server_of(tmp_path / "missing") is None
