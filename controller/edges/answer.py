@@ -21,6 +21,8 @@ WARM = "warm: ready to join"
 """The reason in the fact of a worker that waits, and of one that was just made a rank."""
 LATEST = 4e9
 """Times from the year 2096 on are taken for none."""
+NOTICED_S = 15.0
+"""Within this time supervisor notices that a process has ended, and writes it into its log, unless the disk is full."""
 TICKS_PER_S = 100
 """The unit of the times in /proc/PID/stat that Linux shows to programs (USER_HZ)."""
 
@@ -62,6 +64,11 @@ class Service:
     said: str = ""
 
     @property
+    def was_spawned(self) -> bool:
+        """Whether supervisor's last line says that it has started it."""
+        return "spawned: " in self.said
+
+    @property
     def has_ended_well(self) -> bool:
         """Whether supervisor takes its end for a good one, and so does not start it again."""
         return "exited: " in self.said and "; expected)" in self.said
@@ -69,7 +76,7 @@ class Service:
     @property
     def is_started_again(self) -> bool:
         """Whether supervisor is about to start it again."""
-        return "spawned: " in self.said or ("exited: " in self.said and not self.has_ended_well)
+        return self.was_spawned or ("exited: " in self.said and not self.has_ended_well)
 
 
 @dataclass
@@ -85,7 +92,17 @@ class Answer:
     is_of_this_run: bool = False
     """Whether the head's launcher was last started for this run."""
     is_supervised: bool = False
+    logged_at: float | None = None
+    """When supervisor last wrote into its log, on the node's clock."""
     services: dict[str, Service] = field(default_factory=dict)
+
+    def is_about_to_start(self, service: Service) -> bool:
+        """Returns whether supervisor is about to start a service that does not run.
+
+        A line that says "spawned" is not trusted for long: on a full disk, no later line follows it.
+        """
+        is_silent = self.clock is not None and self.logged_at is not None and self.clock > self.logged_at + NOTICED_S
+        return self.is_supervised and service.is_started_again and not (service.was_spawned and is_silent)
 
 
 def _read_clock(answer: Answer, rest: str) -> None:
@@ -113,6 +130,10 @@ def _read_run(answer: Answer, rest: str) -> None:
     answer.is_of_this_run = rest == "ours"
 
 
+def _read_logged(answer: Answer, rest: str) -> None:
+    answer.logged_at = _time(rest)
+
+
 def _read_supervisor(answer: Answer, rest: str) -> None:
     answer.is_supervised = rest == "alive"
 
@@ -121,6 +142,7 @@ _NODE_LINES: dict[str, Callable[[Answer, str], None]] = {
     "clock": _read_clock,
     "fact": _read_fact,
     "hosts": _read_hosts,
+    "logged": _read_logged,
     "nodes": _read_reports,
     "run": _read_run,
     "supervisor": _read_supervisor,
@@ -232,8 +254,8 @@ def _launcher_state(answer: Answer) -> LauncherState:
         return LauncherState.ABSENT
     if isinstance(done, Mapping) and "status" in done:
         return LauncherState.ENDED
-    is_starting = answer.is_supervised and service.is_started_again
-    return LauncherState.RUNNING if service.is_alive or is_starting else LauncherState.DEAD
+    is_running = service.is_alive or answer.is_about_to_start(service)
+    return LauncherState.RUNNING if is_running else LauncherState.DEAD
 
 
 def _worker_state(answer: Answer) -> WorkerState:
@@ -246,7 +268,7 @@ def _worker_state(answer: Answer) -> WorkerState:
         return WorkerState.WARM if _is_warm(service, answer.facts.get("iteration")) else WorkerState.STARTING
     if service.has_ended_well:
         return WorkerState.LEFT
-    return WorkerState.STARTING if answer.is_supervised and service.is_started_again else WorkerState.DEAD
+    return WorkerState.STARTING if answer.is_about_to_start(service) else WorkerState.DEAD
 
 
 def _is_warm(service: Service, fact: Any) -> bool:

@@ -303,3 +303,21 @@ def test_the_head_hands_on_what_the_nodes_reported_within_bounds(tmp_path: Path)
     file.write_bytes(os.urandom(MOST_REPORTS_BYTES))
     assert read_answer(ask(wanted)).reports == b""
     assert read_answer("nodes §").reports == b""
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "launcher", "worker"),
+    [(1.0, LauncherState.RUNNING, WorkerState.STARTING), (60.0, LauncherState.DEAD, WorkerState.DEAD)],
+)
+def test_a_line_that_says_spawned_is_not_trusted_for_long(
+    silent_s: float, launcher: LauncherState, worker: WorkerState
+) -> None:
+    """On a full disk, supervisor can't write that the process has ended."""
+
+    def of(service: str) -> Answer:
+        said = base64.b64encode(f"INFO spawned: '{service}' with pid 7".encode()).decode()
+        lines = (f"clock {NOW}", f"logged {NOW - silent_s}", "run ours", "supervisor alive", f"service {service}")
+        return read_answer("\n".join([*lines, "program ours", f"last {said}"]))
+
+    assert head_seen(of("launcher"), RUN, ASKED).launcher is launcher
+    assert node_seen("i-1", of("worker"), ASKED).worker is worker

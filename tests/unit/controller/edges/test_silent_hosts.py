@@ -15,8 +15,8 @@ import pytest
 
 from controller.domain.errors import AnsibleError
 from controller.edges import ansible as edge
-from controller.edges.connecting import ssh
 from controller.edges.ansible import Ansible
+from controller.edges.connecting import ssh
 from controller.edges.running import found
 from tests.support.local_cloud import is_alive, wait_until
 from tests.support.ssh_hosts import SshHosts, ssh_processes

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from controller.domain.errors import CentavoError
-from controller.edges.connecting import ssh
 from controller.edges.ansible import Ansible
+from controller.edges.connecting import ssh
 from controller.edges.connecting.session_manager import PROGRAMS, require_session_programs
 from tests.support.ssh_hosts import SshHosts
 
