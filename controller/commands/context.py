@@ -132,7 +132,7 @@ class Context:
             aws=Aws(environment.settings.aws.region),
             store=Store(environment.settings.aws.region),
             builder=WheelBuilder(environment.root, self.clock.is_stopping),
-            tell=self._note,
+            tell=self.note,
             observed=observed,
         )
 
