@@ -475,8 +475,9 @@ run "refuses_a_public_head_in_an_existing_network_without_a_public_subnet" {
   command = plan
 
   variables {
-    head             = { ssh_from = ["203.0.113.7/32"] }
-    existing_network = { vpc_id = "vpc-0a1b2c3d", private_subnet_ids = { "us-east-1a" = "subnet-0a", "us-east-1b" = "subnet-0b" } }
+    head               = { ssh_from = ["203.0.113.7/32"] }
+    existing_network   = { vpc_id = "vpc-0a1b2c3d", private_subnet_ids = { "us-east-1a" = "subnet-0a" } }
+    availability_zones = ["us-east-1a"]
   }
 
   expect_failures = [var.head]
