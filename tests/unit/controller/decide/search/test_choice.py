@@ -1,8 +1,8 @@
 """The choice of a fleet under deadline and budget, worked out by hand.
 
 A node of `slow` makes 1,000 tokens a second for $0.1 an hour, a node of `fast` 3,000 for $0.6, and the head costs $0.1.
-3,600 steps of 6,000 tokens remain, and nothing waits for the network. So the work takes 6 h on one slow node. Four nodes
-are the most:
+3,600 steps of 6,000 tokens remain, and nothing waits for the network. So the work takes 6 h on one slow node. Four
+nodes are the most:
 
     4 slow            1.5 h   $0.75
     3 slow, 1 fast    1.0 h   $1.00
