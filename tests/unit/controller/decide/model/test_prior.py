@@ -47,9 +47,7 @@ def correlation(one: str, other: str) -> float:
     return 1.0 if one == other else same_family
 
 
-def kriging(
-    flavor: str, measured: dict[str, Speed], size: Callable[[str], float], sigma: float
-) -> tuple[float, float]:
+def kriging(flavor: str, measured: dict[str, Speed], size: Callable[[str], float], sigma: float) -> tuple[float, float]:
     """Returns speed and error by the weights w of the ordinary kriging system: V w + m = t and sum(w) = 1."""
     names, count = [*measured], len(measured)
     system = np.ones((count + 1, count + 1))
@@ -115,7 +113,12 @@ def test_of_a_burstable_flavor_the_vcpus_that_it_sustains_count(flavor: Flavor, 
 @pytest.mark.parametrize(
     ("measured", "flavor"),
     [({}, "a.four"), ({}, "c.unknown"), (MEASURED, "new"), ({"new": Speed(100.0, 0.1)}, "a.four")],
-    ids=["nothing measured", "nothing measured and no vCPUs", "neither vCPUs nor price", "measured but of no known size"],
+    ids=[
+        "nothing measured",
+        "nothing measured and no vCPUs",
+        "neither vCPUs nor price",
+        "measured but of no known size",
+    ],
 )
 def test_a_flavor_of_which_nothing_can_be_said_is_left_out(measured: dict[str, Speed], flavor: str) -> None:
     assert expected_speeds([flavor], measured, USD_PER_HOUR, SETTINGS) == {}
