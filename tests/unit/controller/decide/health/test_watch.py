@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from controller.domain import (
     WorkerState,
 )
 from controller.domain.health import HealthLimits
-from controller.domain.reasons import Reason
+from controller.domain.reasons import Reason, Said
 from controller.domain.reasons.nodes import (
     AnsibleUnusable,
     Ec2Unreachable,
@@ -62,14 +63,19 @@ def unknown(node: int, reason: Reason) -> UnknownNode:
     return UnknownNode(f"i-{node}", FLAVOR, reason)
 
 
-def look(at: float, *seen: Fact | UnknownNode, head: HeadSeen | None = RUNNING, **workers: WorkerState) -> Observation:
+def look(
+    at: float,
+    *seen: Fact | UnknownNode,
+    head: HeadSeen | None = RUNNING,
+    workers: Mapping[str, WorkerState] | None = None,
+) -> Observation:
     return Observation(
         at,
         Fleet({FLAVOR: len(seen)}),
         tuple(one for one in seen if isinstance(one, Fact)),
         tuple(one for one in seen if isinstance(one, UnknownNode)),
         head,
-        tuple(NodeSeen(name.replace("_", "-"), worker) for name, worker in workers.items()),
+        tuple(NodeSeen(name, worker) for name, worker in (workers or {}).items()),
     )
 
 
@@ -113,7 +119,7 @@ def test_only_time_that_was_watched_counts(at: float, counted_s: float) -> None:
     assert (signs.at, signs.still_s, signs.launcher_s) == (at, counted_s, counted_s)
 
 
-@pytest.mark.parametrize("reason", [NotAsked(), Ec2Unreachable("timeout"), AnsibleUnusable("broken")])
+@pytest.mark.parametrize("reason", [NotAsked(), Ec2Unreachable(Said("timeout")), AnsibleUnusable(Said("broken"))])
 def test_a_look_that_could_ask_nobody_changes_nothing_but_the_time(reason: Reason) -> None:
     seen = after(START, steps(1020.0, 20, 20, 20, 20))
     blind = watch(seen, look(1040.0, fact(0, 30), unknown(1, FactMissing()), unknown(2, reason)), LIMITS)
@@ -194,8 +200,8 @@ def test_a_member_without_a_step_is_idle_when_more_than_half_of_all_have_one(
 def test_a_node_is_silent_or_dead_by_what_is_seen_of_it(
     reason: Reason, worker: WorkerState | None, condition: Condition
 ) -> None:
-    workers = {} if worker is None else {"i_3": worker}
-    node = after(look(1000.0, unknown(3, reason), **workers)).nodes["i-3"]
+    workers = {} if worker is None else {"i-3": worker}
+    node = after(look(1000.0, unknown(3, reason), workers=workers)).nodes["i-3"]
     assert node.condition is condition
     assert node.has_answered is (condition is not Condition.SILENT)
     assert node.is_member is (reason != TakesNoPart())
