@@ -70,7 +70,7 @@ def test_no_whole_number_of_steps_is_better_and_no_broken_one_is_below_the_bound
     whole = np.arange(10.0)[:, None]
     each = np.where(whole <= some.nodes, values_at(some, whole, wanted, 1e-9), np.inf)
     assert values == pytest.approx(each.min(axis=0), rel=1e-12)
-    assert ((0 <= steps) & (steps <= some.nodes)).all()
+    assert ((steps >= 0) & (steps <= some.nodes)).all()
     assert np.where(np.isfinite(values), values_at(some, steps, wanted, 1e-9), np.inf) == pytest.approx(values)
     broken = np.linspace(0.0, 1.0, 4001)[:, None] * some.nodes
     least = values_at(some, broken, wanted, RELAXED_SLACK).min(axis=0)
