@@ -63,7 +63,7 @@ class Sliver:
             return min(value, self.goal.max_usd_per_step), self.slowest
         room = value - self.communication_s
         faster = self.goal.batch / room if room > 0 else math.inf
-        return self.goal.max_usd_per_step, max(self.slowest, faster if math.isfinite(value) else 0.0)
+        return self.goal.max_usd_per_step, max(self.slowest, faster)
 
     def _shallowest(self, value: float) -> tuple[float, float]:
         """Returns the slope for which the sliver is the least deep, and that depth; negative for an empty sliver."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
-from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.bounds import SLACK, Bounds
 from controller.decide.limits.surge import Surge, exchange, first_move, moves_needed
 from controller.domain import Fleet, Limits, Verdict
 from controller.domain.reasons.deciding import CheaperPerToken
@@ -291,3 +291,9 @@ def test_where_only_nodes_leave_that_cost_nothing_all_leave_that_may() -> None:
 def test_for_a_limit_of_nothing_all_nodes_leave_that_may() -> None:
     nothing = Surge(None, max_usd_per_hour=0.0, usd_per_hour={"a": 0.1, "b": 0.05})
     assert first_move(exchange(Fleet({"a": 9}), Fleet({"b": 3})), nothing, WIDE, lambda flavor: 1.0) == Fleet({"a": 1})
+
+
+def test_rounding_is_no_reason_to_refuse_a_move() -> None:
+    change, just = exchange(Fleet({}), Fleet({"a": 1})), 1.0 * (1 + SLACK)
+    assert Surge(None, 1.0, {"a": just}).has_money(change)
+    assert not Surge(None, 1.0, {"a": just * (1 + SLACK)}).has_money(change)

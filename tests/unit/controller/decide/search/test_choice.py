@@ -25,7 +25,17 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Overrun
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
-from controller.decide.search.choice import Choice, _best_within, _is_allowed, _plain, _spared, _tighter, best_choice
+from controller.decide.search.best_fleet import best_fleet
+from controller.decide.search.choice import (
+    Choice,
+    _best_within,
+    _is_allowed,
+    _plain,
+    _spared,
+    _tighter,
+    _without_bad_nodes,
+    best_choice,
+)
 from controller.decide.search.found import Found
 from controller.decide.settings import DecideSettings, SwitchingAssumptions
 from controller.domain import Fleet, History, Limits, Move, MovePhase, Progress
@@ -238,6 +248,53 @@ def test_the_best_of_the_single_flavors_is_taken() -> None:
     by_cost, by_time = (_plain(one, mixed, Bounds({"slow": 4, "fast": 3}, 1, 4), each) for each in Objective)
     assert by_cost is not None and by_cost.fleet == fleet(4)
     assert by_time is not None and by_time.fleet == fleet(0, 3)
+
+
+def with_waits(one: Forecaster) -> Forecaster:
+    """The same, where each node after the first makes a step 0.05 s longer, and the head costs nothing."""
+    return replace(one, model=replace(one.model, communication_s=lambda size: 0.05 * (size - 1), head_usd_per_hour=0.0))
+
+
+@pytest.mark.parametrize(("objective", "plain"), [(Objective.COST, fleet(1)), (Objective.TIME, fleet(0, 3))])
+def test_the_single_flavors_are_searched_by_the_same_objective(objective: Objective, plain: Fleet) -> None:
+    one = with_waits(forecaster(mixed_margin=0.1))
+    mixed = Found(fleet(1, 3), one.step_time_s(fleet(1, 3)), one.usd_per_step(fleet(1, 3)))
+    found = _plain(one, mixed, Bounds({"slow": 4, "fast": 3}, 1, 4), objective)
+    assert found is not None and found.fleet == plain
+
+
+def test_a_single_flavor_that_is_exactly_as_good_is_taken() -> None:
+    one = forecaster()
+    single = best_fleet(one.model, Bounds({"slow": 4}, 1, 4))
+    assert single is not None
+    mixed = Found(fleet(1, 3), 0.6, single.usd_per_step)
+    found = _plain(one, mixed, Bounds({"slow": 4, "fast": 3}, 1, 4), Objective.COST)
+    assert found is not None and found.fleet == fleet(4)
+
+
+# Bad nodes
+
+
+def with_bad_nodes(current: Fleet, **bad_nodes: str) -> Forecaster:
+    """Each named node is bad. An earlier move has ended a slow node, and could have ended `i-old`."""
+    one = forecaster(current=current)
+    before: Any = SimpleNamespace(at=5.0, facts=[SimpleNamespace(instance_id="i-old")])
+    moves = (Move(1, 10.0, fleet(3), fleet(2), Said(""), MovePhase.DONE),)
+    situation = replace(one.situation, observations=(before,), history=History(moves))
+    bad = {flavor: {instance: 0.5} for flavor, instance in bad_nodes.items()}
+    situation.__dict__.update(bad_nodes=bad, step_time_s=None)
+    return replace(one, situation=situation)
+
+
+def test_a_bad_node_ends_or_is_replaced_by_one_of_another_flavor_or_of_the_same() -> None:
+    found = [*_without_bad_nodes(with_bad_nodes(fleet(2, 1), slow="i-new"))]
+    assert [forecast.target for forecast in found] == [fleet(1, 1), fleet(1, 2), fleet(3, 1)]
+    assert {forecast.bad_nodes for forecast in found} == {("i-new",)}
+
+
+def test_a_bad_node_that_an_earlier_move_spared_is_left_alone_but_not_those_of_other_flavors() -> None:
+    found = [*_without_bad_nodes(with_bad_nodes(fleet(2, 1), slow="i-old", fast="i-new"))]
+    assert [forecast.target for forecast in found] == [fleet(2), fleet(3), fleet(2, 2)]
 
 
 SHRINKS, GROWS, KEEPS = (fleet(3), fleet(2)), (fleet(1), fleet(2)), (fleet(2, 1), fleet(2, 2))

@@ -241,6 +241,10 @@ def test_the_nodes_that_are_left_go_to_the_last_flavors_in_the_best_way(
         assert value == pytest.approx(BATCH / speed * (1.0 if goal else price))
 
 
+def test_where_the_last_flavors_have_no_room_for_what_is_left_there_is_no_fleet() -> None:
+    assert finished([[0, 0, 0, 0], [0, 1, 0, 0]], [0, 2], size=5, **FAST)[1] == [3, 1, 1, 0]
+
+
 def test_a_best_fleet_is_only_replaced_by_a_better_one() -> None:
     best = Best(1e-6, 2.0, np.array([1]))
     best.offer(2.0, np.array([2]))
