@@ -248,3 +248,35 @@ def test_of_flavors_of_the_same_price_the_faster_one_is_taken(batches: Batches) 
         Bounds(dict.fromkeys("abc", 2), 2, 2),
     )
     assert for_a_size is not None and for_a_size.fleet == Fleet({"b": 2})
+
+
+def test_work_adds_up_over_all_world_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "Sliver", Looks)
+    monkeypatch.setattr(searching, "MAX_WORK", 2)
+    monkeypatch.setattr(Looks, "works", [3, 0, 0, 0], raising=False)
+    monkeypatch.setattr(Looks, "seen", [], raising=False)
+    best_fleet(MIXED, SIZES, tolerance=-1.0)
+    assert len(Looks.seen) == 1, "with this tolerance each of the four sizes would be worth a look"
+
+
+def test_at_most_so_many_world_sizes_are_looked_at() -> None:
+    few, each = best_fleet(MIXED, SIZES, most_sizes=1), best_fleet(MIXED, SIZES)
+    assert few is not None and each is not None
+    assert few.fleet.size == 3 and each.fleet.size > 3
+
+
+def edges(*flavors: tuple[float, float]) -> list[tuple[int, int]]:
+    """The losers and winners along the hull of two nodes of flavors with these speeds and prices."""
+    speeds, prices = ({name: pair[at] for name, pair in zip("abc", flavors, strict=False)} for at in (0, 1))
+    model = FleetModel(speeds, prices, 1.0, lambda size: 0.0)
+    found = Flavors(model, Bounds(dict.fromkeys(speeds, 2), 2, 2)).edges()
+    return [(edge.loser, edge.winner) for edge in found]
+
+
+def test_the_hull_goes_by_rising_slope_however_small_the_slopes_and_the_differences_of_speed_are() -> None:
+    assert edges((1e9, 0.1), (2e9, 0.2), (3e9, 0.5)) == [(0, 0), (0, 1), (1, 2)]
+    assert edges((0.1, 0.1), (0.2, 0.2), (0.3, 0.5)) == [(0, 0), (0, 1), (1, 2)]
+
+
+def test_of_flavors_on_one_line_the_widest_exchange_comes_first() -> None:
+    assert edges((1.0, 0.1), (2.0, 0.2), (3.0, 0.3)) == [(0, 0), (0, 2)]
