@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from controller.decide.limits.surge import exchange
 from controller.decide.model.fleet_model import FleetModel
@@ -55,9 +56,8 @@ class ProbeCost:
 
     def spent_usd(self) -> float:
         """Returns the dollars that all probes so far have cost."""
-        moves = self.forecaster.situation.history.moves
-        pairs = zip(moves, [*moves[1:], None], strict=False)
-        return sum(self._spent_on_usd(move, following) for move, following in pairs if move.is_probe)
+        pairs = pairwise([*self.forecaster.situation.history.moves, None])
+        return sum(self._spent_on_usd(move, following) for move, following in pairs if move and move.is_probe)
 
     def _spent_on_usd(self, move: Move, following: Move | None) -> float:
         """Returns the dollars of one probe: idle nodes, pauses, and steps that cost more than without the probe."""

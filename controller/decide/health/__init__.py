@@ -6,6 +6,6 @@
 from controller.decide.health.diagnose import diagnose
 from controller.decide.health.remedies import dropped
 from controller.decide.health.signs import NodeSigns, Signs
-from controller.decide.health.watch import watch, watched
+from controller.decide.health.watch import watch
 
-__all__ = ["NodeSigns", "Signs", "diagnose", "dropped", "watch", "watched"]
+__all__ = ["NodeSigns", "Signs", "diagnose", "dropped", "watch"]

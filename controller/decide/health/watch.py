@@ -32,14 +32,6 @@ _LEAVING = (TrainingState.DRAINING, TrainingState.INTERRUPTED, TrainingState.FIN
 """The states of ranks of which no further step is expected."""
 
 
-def watched(observations: Iterable[Observation], limits: HealthLimits) -> Signs:
-    """Returns the signs of several looks, oldest first."""
-    signs = Signs()
-    for observation in observations:
-        signs = watch(signs, observation, limits)
-    return signs
-
-
 def watch(signs: Signs, observation: Observation, limits: HealthLimits) -> Signs:
     """Returns the signs with one more look taken up."""
     at = observation.at

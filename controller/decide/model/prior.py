@@ -64,10 +64,10 @@ class _Kriging:
         residual = np.array([math.log(measured[name].tokens_per_s) - (sizes[name] or 0.0) for name in self.names])
         among = np.array([[_correlation(a, b) for b in self.names] for a in self.names]) * self.sigma**2
         among = among + np.diag([measured[name].log_se ** 2 + SIZE_LOG_SE**2 for name in self.names])
-        self.inverse = np.linalg.inv(among) if self.names else among
+        self.inverse = np.linalg.inv(among)
         self.weights = self.inverse.sum(axis=0)
         self.mean = float(self.weights @ residual / self.weights.sum()) if self.names else 0.0
-        self.pull = self.inverse @ (residual - self.mean) if self.names else residual
+        self.pull = self.inverse @ (residual - self.mean)
 
     def guess(self, flavor: str) -> Speed | None:
         """Returns the conditional mean and deviation of one flavor; None where nothing can be said."""

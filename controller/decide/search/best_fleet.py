@@ -80,7 +80,7 @@ def _best_balanced(flavors: Flavors, goal: Goal, tolerance: float) -> tuple[Ints
         if work > MAX_WORK or not sliver.search(best, float(lower[column])):
             unproven = min(unproven, float(lower[column]))
         work += sliver.work
-    return best.counts, max(0.0, 1 - unproven / best.value) if best.counts is not None else 0.0
+    return best.counts, max(0.0, 1 - unproven / best.value)
 
 
 def _stacked(edges: list[Edge], flavors: Flavors) -> Lines:

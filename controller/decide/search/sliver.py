@@ -49,15 +49,13 @@ class Sliver:
         """Offers each better fleet to `best`; `lower` is below all of them. Returns False when fleets were left out."""
         if math.isinf(self.slowest):
             return True
-        is_complete = True
         for share in DEEPENING:
             slope, depth = self._shallowest(best.value)
             if depth < 0 or not best.is_beaten_by(lower):
                 return True
-            is_complete = self._enumerate(slope, depth * share, best)
-            if not is_complete:
-                break
-        return is_complete
+            if not self._enumerate(slope, depth * share, best):
+                return False
+        return True
 
     def _most_usd(self, value: float) -> tuple[float, float]:
         """Returns the most that a step may cost, and the least speed, of a fleet that is better than `value`."""
@@ -65,7 +63,7 @@ class Sliver:
             return min(value, self.goal.max_usd_per_step), self.slowest
         room = value - self.communication_s
         faster = self.goal.batch / room if room > 0 else math.inf
-        return self.goal.max_usd_per_step, max(self.slowest, faster if math.isfinite(value) else 0.0)
+        return self.goal.max_usd_per_step, max(self.slowest, faster)
 
     def _shallowest(self, value: float) -> tuple[float, float]:
         """Returns the slope for which the sliver is the least deep, and that depth; negative for an empty sliver."""
@@ -138,7 +136,7 @@ class Sliver:
             return
         counts, least, most, total = counts[fits], least[fits], most[fits], total[fits]
         counts[:, slow] = total - least
-        counts[:, fast] = least if slow != fast else total
+        counts[:, fast] = least
         step = np.ones(len(counts))
         lines = Lines(
             speed=counts @ flavors.speeds,
@@ -150,8 +148,7 @@ class Sliver:
         )
         steps, values, _ = best_on(lines, self.goal)
         at = int(np.argmin(values))
-        if values[at] < best.value:
-            found = counts[at].copy()
-            found[slow] -= steps[at]
-            found[fast] += steps[at]
-            best.offer(float(values[at]), found)
+        found = counts[at].copy()
+        found[slow] -= steps[at]
+        found[fast] += steps[at]
+        best.offer(float(values[at]), found)

@@ -223,6 +223,14 @@ def test_a_worker_that_nothing_starts_again_is_found_soon():
     assert isinstance(ailment.reason, WorkerDied) and (ailment.node, ailment.remedy) == ("i-1", DROP)
 
 
+def test_two_ranks_that_hang_are_both_dropped_where_most_are_well():
+    patient = Patient.of(5)
+    patient.live(60)
+    patient.nodes["i-1"].hangs = patient.nodes["i-3"].hangs = True
+    patient.live(LIMITS.rank_s + 2 * LATE_S)
+    assert [(remedy.kind, remedy.node) for remedy in patient.tried] == [(DROP, "i-1"), (DROP, "i-3")]
+
+
 @pytest.mark.parametrize("ill", [2, 3])
 def test_where_most_nodes_are_silent_none_is_dropped(ill):
     patient = Patient.of(3)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
+from controller.decide.limits.bounds import SLACK
 from controller.decide.limits.budget import spent_out
 from controller.domain import Limits
 from controller.domain.reasons.ending import BudgetReached
@@ -28,6 +29,7 @@ def test_it_stops_when_giving_everything_back_needs_the_rest():
 
 def test_a_budget_that_is_spent_stops_also_where_nothing_runs():
     assert spent_out(spent_usd=5.0, usd_per_hour=0.0, budget_usd=5.0, ending_s=60.0) is not None
+    assert spent_out(spent_usd=5.0 * (1 - SLACK), usd_per_hour=0.0, budget_usd=5.0, ending_s=60.0) is not None
 
 
 @settings(deadline=None)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecideSettings
-from controller.decide.limits.bounds import Bounds
+from controller.decide.limits.bounds import SLACK, Bounds
 from controller.decide.limits.surge import Surge, exchange, first_move, moves_needed
 from controller.domain import Fleet, Limits, Verdict
 from controller.domain.reasons.deciding import CheaperPerToken
@@ -275,3 +275,25 @@ def test_as_few_nodes_leave_as_make_room_for_all_that_are_to_come_the_most_expen
 def test_a_flavor_without_a_price_costs_nothing_that_is_known() -> None:
     assert hourly(5.0).price("unknown") == 0.0
     assert hourly(5.0).usd_per_hour_of(Fleet({"unknown": 3, "b": 2})) == 4.0
+
+
+def test_nodes_that_cost_nothing_make_no_room_and_stay_while_others_can_leave() -> None:
+    change = exchange(Fleet({"unknown": 1, "c": 3}), Fleet({"a": 4}))
+    cost = {**COST, "unknown": 9.0}
+    assert first_move(change, hourly(12.5), WIDE, cost.__getitem__) == Fleet({"unknown": 1, "c": 2})
+
+
+def test_where_only_nodes_leave_that_cost_nothing_all_leave_that_may() -> None:
+    change = exchange(Fleet({"unknown": 3}), Fleet({"a": 4}))
+    assert first_move(change, hourly(1.0), WIDE, lambda flavor: 1.0) == Fleet({"unknown": 1})
+
+
+def test_for_a_limit_of_nothing_all_nodes_leave_that_may() -> None:
+    nothing = Surge(None, max_usd_per_hour=0.0, usd_per_hour={"a": 0.1, "b": 0.05})
+    assert first_move(exchange(Fleet({"a": 9}), Fleet({"b": 3})), nothing, WIDE, lambda flavor: 1.0) == Fleet({"a": 1})
+
+
+def test_rounding_is_no_reason_to_refuse_a_move() -> None:
+    change, just = exchange(Fleet({}), Fleet({"a": 1})), 1.0 * (1 + SLACK)
+    assert Surge(None, 1.0, {"a": just}).has_money(change)
+    assert not Surge(None, 1.0, {"a": just * (1 + SLACK)}).has_money(change)

@@ -82,6 +82,11 @@ def test_the_gradient_is_the_share_of_each_flavor_in_the_time_of_a_step() -> Non
     assert model(**EQUAL).log_cost_gradient(MIXED) == {"a": pytest.approx(-4.0 / 5.5)}
 
 
+def test_of_equal_batches_the_gradient_is_that_of_the_slowest_flavor_whatever_its_name() -> None:
+    one = model(**EQUAL).with_speeds({"a": 400.0})
+    assert one.log_cost_gradient(MIXED) == {"b": pytest.approx(-2.0 / 3.5)}
+
+
 @pytest.mark.parametrize("flavor", ["a", "b"])
 def test_the_gradient_is_that_of_the_cost(flavor: str) -> None:
     one, step = model(), 1e-6

@@ -130,6 +130,26 @@ def test_bad_nodes_are_replaced_by_growing_first_and_shrinking_after_the_cool_do
     assert (found.target, found.bad_nodes) == (THREE_A, ("i-1",))
 
 
+def with_bad_node(one: Forecaster) -> Forecaster:
+    """The same, where one of the `a` that run works at half the speed: a step takes 1,000 / 150 s on two `a`."""
+    one.situation.__dict__["bad_nodes"] = {"a": {"i-1": 0.5}}
+    return one
+
+
+def test_until_bad_nodes_are_replaced_the_steps_take_as_long_as_with_them() -> None:
+    found = with_bad_node(forecaster()).replacement(THREE_A, ("i-1",))
+    assert found.remaining_s == pytest.approx(300 + 20 + (1000 - 300 * 150 / 1000) * 5)
+    assert found.remaining_usd == pytest.approx(4.0 * (300 + 955 * 5) / 3600 + found.switching_usd)
+
+
+def test_a_bad_node_slows_down_and_makes_expensive_what_keeps_it() -> None:
+    one = with_bad_node(forecaster())
+    assert (one.step_time_s(TWO_A), one.step_time_s(ONE_A)) == (pytest.approx(1000 / 150), 10.0), "it ends first"
+    assert one.usd_per_step(TWO_A) == pytest.approx(4.0 / 3600 * 1000 / 150)
+    assert one.estimate(TWO_A).step_time_s == pytest.approx(1000 / 150)
+    assert one.estimate(Fleet({"a": 2, "new": 1})).step_time_s is None
+
+
 @pytest.mark.parametrize(("step_s", "error_s"), [(5.0, 0.0), (6.5, 1.5), (4.0, 0.0)])
 def test_what_a_measured_step_takes_beyond_the_model_counts_on_every_fleet(step_s: float, error_s: float) -> None:
     one = measured(forecaster(), step_s)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from controller.decide import DecideSettings
+from controller.decide.policies.list_price import ListPrice
 from controller.domain import Decision, Flavor, Fleet, Limits, Verdict
 from controller.domain.reasons.deciding import CheapestByList, TooFewListed
 from controller.domain.reasons.limits import MaxNodesBelowMinNodes
@@ -80,3 +81,11 @@ def test_as_few_flavors_as_the_limits_ask_for_are_enough(training: Any) -> None:
 
 def test_limits_that_leave_no_fleet_are_told(training: Any) -> None:
     assert decision(training, "hourly-price", {"large": 3}, Limits(3, 2)).reason == MaxNodesBelowMinNodes(2, 3)
+
+
+def test_where_nothing_runs_one_node_is_wanted(training: Any) -> None:
+    assert decision(training, "hourly-price", {}, Limits(0)).target.present == {"small": 1}
+
+
+def test_a_policy_has_the_name_that_it_is_given() -> None:
+    assert ListPrice("any", "price of anything", lambda situation, flavor: None).name == "any"

@@ -89,3 +89,8 @@ def test_a_fleet_of_one_flavor_stays(training):
     training.fleet = Fleet({"c5.large": 3})
     decision = training.decide(settings=PRICE_TIME)
     assert (decision.verdict, decision.reason) == (Verdict.STAY, AllOneFlavor(training.fleet))
+
+
+def test_a_flavor_that_the_owner_excludes_gets_no_node(training):
+    decision = training.decide(Limits(1, 6, excluded={"c5.large": "the owner says so"}), PRICE_TIME)
+    assert decision.target.count("t2.medium") == 2

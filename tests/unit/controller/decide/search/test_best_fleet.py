@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +15,11 @@ from hypothesis import strategies as st
 from controller.decide import Batches, Objective
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
+from controller.decide.search import best_fleet as searching
 from controller.decide.search.best_fleet import TOLERANCE, best_fleet
 from controller.decide.search.found import Found
+from controller.decide.search.hull import Flavors
+from controller.decide.search.line import best_on, goal_of
 from controller.domain import Fleet
 
 
@@ -160,3 +165,118 @@ def test_equal_batches_shun_a_slow_node_that_holds_up_the_others():
 
 def test_no_flavor_means_no_fleet():
     assert best_fleet(FleetModel({}, {}, 1.0, lambda size: 0.0), Bounds({}, 1, 6)) is None
+
+
+# A search that is cut short. With these flavors, the hull alone leaves a gap for each world size.
+
+MIXED = FleetModel(
+    {"a": 10.0, "b": 21.0, "c": 35.0}, {"a": 0.10, "b": 0.22, "c": 0.52}, 100.0, lambda size: 0.05 * size, 1.0
+)
+SIZES = Bounds({"a": 3, "b": 2, "c": 2}, 3, 6, 2.15)
+
+
+class Looks:
+    """Stands in for the slivers: notes which world sizes are looked through, and finds no better fleet."""
+
+    seen: list[int]
+    works: list[int]
+    is_complete = True
+
+    def __init__(self, flavors: Flavors, goal: Any, column: int, slopes: Any) -> None:
+        assert len(slopes), "a slope is needed"
+        self.column, self.work = column, Looks.works.pop(0)
+
+    def search(self, best: Any, lower: float) -> bool:
+        Looks.seen.append(self.column)
+        return Looks.is_complete
+
+
+def hull() -> tuple[float, list[float]]:
+    """The best value on the hull, and by world size the lower bound."""
+    flavors = Flavors(MIXED, SIZES)
+    _, values, bounds = best_on(searching._stacked([*flavors.edges()], flavors), goal_of(MIXED, SIZES, Objective.COST))
+    return float(values.min()), bounds.min(axis=0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("works", "most", "looked_at"), [([0, 0], 2, 2), ([2, 1], 2, 2), ([3, 0], 2, 1), ([9, 9], 0, 1)]
+)
+def test_world_sizes_are_looked_through_from_the_most_promising_until_it_is_too_much_work(
+    monkeypatch: pytest.MonkeyPatch, works: list[int], most: int, looked_at: int
+) -> None:
+    monkeypatch.setattr(searching, "Sliver", Looks)
+    monkeypatch.setattr(searching, "MAX_WORK", most)
+    monkeypatch.setattr(Looks, "works", [*works], raising=False)
+    monkeypatch.setattr(Looks, "seen", [], raising=False)
+    value, lower = hull()
+    order = [column for column in np.argsort(lower).tolist() if lower[column] < value * (1 - TOLERANCE)]
+    found = best_fleet(MIXED, SIZES)
+    assert found is not None and found.usd_per_step == pytest.approx(value), "the best fleet on the hull"
+    assert len(order) == 2 and Looks.seen == order[:looked_at]
+    left_out = order[looked_at:]
+    assert found.proven_gap == pytest.approx(1 - lower[left_out[0]] / value if left_out else 0.0)
+
+
+def test_a_search_that_leaves_fleets_out_says_how_much_better_they_could_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "Sliver", Looks)
+    monkeypatch.setattr(Looks, "works", [0, 0], raising=False)
+    monkeypatch.setattr(Looks, "seen", [], raising=False)
+    monkeypatch.setattr(Looks, "is_complete", False)
+    value, lower = hull()
+    found = best_fleet(MIXED, SIZES)
+    assert found is not None and found.proven_gap == pytest.approx(1 - min(lower) / value) and found.proven_gap > 0
+    monkeypatch.undo()
+    best = best_fleet(MIXED, SIZES)
+    assert best is not None and value * (1 - found.proven_gap) <= best.usd_per_step <= value
+    assert best.proven_gap == 0.0
+
+
+def test_a_single_flavor_is_searched_as_well() -> None:
+    found = best_fleet(FleetModel({"a": 10.0}, {"a": 0.1}, 100.0, lambda size: 0.0, 1.0), Bounds({"a": 4}, 1, None))
+    assert found is not None and found.fleet == Fleet({"a": 4})
+
+
+def test_where_no_fleet_keeps_the_bounds_none_is_found() -> None:
+    assert best_fleet(MIXED, Bounds(SIZES.caps, 3, 6, 0.1)) is None
+
+
+@pytest.mark.parametrize("batches", [Batches.EQUAL, Batches.BALANCED])
+def test_of_flavors_of_the_same_price_the_faster_one_is_taken(batches: Batches) -> None:
+    model = FleetModel({"a": 10.0, "b": 20.0, "c": 10.0}, dict.fromkeys("abc", 1.0), 100.0, lambda size: 0.0)
+    for_a_size = best_fleet(
+        FleetModel(model.tokens_per_s, model.usd_per_hour, 100.0, lambda size: 0.0, batches=batches),
+        Bounds(dict.fromkeys("abc", 2), 2, 2),
+    )
+    assert for_a_size is not None and for_a_size.fleet == Fleet({"b": 2})
+
+
+def test_work_adds_up_over_all_world_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "Sliver", Looks)
+    monkeypatch.setattr(searching, "MAX_WORK", 2)
+    monkeypatch.setattr(Looks, "works", [3, 0, 0, 0], raising=False)
+    monkeypatch.setattr(Looks, "seen", [], raising=False)
+    best_fleet(MIXED, SIZES, tolerance=-1.0)
+    assert len(Looks.seen) == 1, "with this tolerance each of the four sizes would be worth a look"
+
+
+def test_at_most_so_many_world_sizes_are_looked_at() -> None:
+    few, each = best_fleet(MIXED, SIZES, most_sizes=1), best_fleet(MIXED, SIZES)
+    assert few is not None and each is not None
+    assert few.fleet.size == 3 and each.fleet.size > 3
+
+
+def edges(*flavors: tuple[float, float]) -> list[tuple[int, int]]:
+    """The losers and winners along the hull of two nodes of flavors with these speeds and prices."""
+    speeds, prices = ({name: pair[at] for name, pair in zip("abc", flavors, strict=False)} for at in (0, 1))
+    model = FleetModel(speeds, prices, 1.0, lambda size: 0.0)
+    found = Flavors(model, Bounds(dict.fromkeys(speeds, 2), 2, 2)).edges()
+    return [(edge.loser, edge.winner) for edge in found]
+
+
+def test_the_hull_goes_by_rising_slope_however_small_the_slopes_and_the_differences_of_speed_are() -> None:
+    assert edges((1e9, 0.1), (2e9, 0.2), (3e9, 0.5)) == [(0, 0), (0, 1), (1, 2)]
+    assert edges((0.1, 0.1), (0.2, 0.2), (0.3, 0.5)) == [(0, 0), (0, 1), (1, 2)]
+
+
+def test_of_flavors_on_one_line_the_widest_exchange_comes_first() -> None:
+    assert edges((1.0, 0.1), (2.0, 0.2), (3.0, 0.3)) == [(0, 0), (0, 2)]

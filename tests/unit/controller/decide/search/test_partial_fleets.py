@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
+from controller.decide.search import partial_fleets
 from controller.decide.search.partial_fleets import MAX_STATES, PRUNE_FROM, PartialFleets
 
 FLAVORS = SimpleNamespace(
@@ -83,3 +85,35 @@ def test_no_more_are_kept_than_the_bound() -> None:
     some = fleets(*[(0, n, 0) for n in range(PRUNE_FROM)])
     some.vary(2, reduced=0.0, depth=100.0, flavors=FLAVORS)  # type: ignore[arg-type]
     assert some.is_thinned and some.work <= MAX_STATES
+
+
+@pytest.mark.parametrize(("most", "kept"), [(12, 4), (6, 2), (3, 1), (1, 1)])
+def test_before_branching_as_many_are_kept_as_have_room_after_it(
+    monkeypatch: pytest.MonkeyPatch, most: int, kept: int
+) -> None:
+    monkeypatch.setattr(partial_fleets, "MAX_STATES", most)
+    some = fleets(*[(0, n, 0) for n in range(4)])
+    some.spent[:] = 0.0
+    some.vary(2, reduced=1.0, depth=2.0, flavors=FLAVORS)  # type: ignore[arg-type]
+    assert (some.work, some.is_thinned) == (3 * kept, kept < 4)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(PRUNE_FROM, PRUNE_FROM), (PRUNE_FROM + 1, 1)])
+def test_only_many_are_pruned(count: int, kept: int) -> None:
+    some = fleets(*[(0, 1, 0)] * count)
+    some.vary(2, reduced=1.0, depth=0.0, flavors=FLAVORS)  # type: ignore[arg-type]
+    assert len(some.counts) == kept
+
+
+def test_of_fleets_of_the_same_price_only_the_fastest_is_kept() -> None:
+    some = fleets((0, 0, 1), (0, 1, 0))
+    same = SimpleNamespace(prices=np.array([1.0, 2.0, 2.0]), speeds=FLAVORS.speeds)
+    some._drop_dominated(same)  # type: ignore[arg-type]
+    assert some.counts.tolist() == [[0, 1, 0]]
+
+
+def test_a_flavor_that_costs_nothing_more_is_varied_without_a_warning() -> None:
+    some = PartialFleets(np.array([0, 0, 0]), [0, 1])
+    with np.errstate(over="raise"):
+        some.vary(0, reduced=0.0, depth=1e10, flavors=FLAVORS)  # type: ignore[arg-type]
+    assert len(some.counts) == 6

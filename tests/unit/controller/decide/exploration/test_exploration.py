@@ -1,0 +1,173 @@
+"""Which probes are worthwhile and what is expected of them, beside all fleets tried one by one.
+
+A node of `a` makes 100 tokens a second for $1 an hour, a node of `b` 200 for $4. A step has 1,000 tokens. The other
+flavors were never measured: a hint says how fast they may be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from controller.decide.exploration.probes import HOPE_SHARE, HOPE_Z, MAX_PROBES_PER_MOVE, OTHER_QUANTILES, Exploration
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.forecaster import Forecaster
+from controller.decide.model.prior import HINT_LOG_SE
+from controller.decide.model.situation import Situation
+from controller.decide.model.speeds import Speed
+from controller.decide.settings import DecideSettings, SwitchingAssumptions
+from controller.domain import Fleet, History, Limits, Progress
+from controller.domain.objective import Objective
+
+SPEEDS = {"a": Speed(100.0, 0.01, steps=500), "b": Speed(200.0, 0.01, steps=500)}
+USD_PER_HOUR = {"a": 1.0, "b": 4.0}
+TWO_A = Fleet({"a": 2})
+TIMES = SwitchingAssumptions(boot_s=40.0, configure_s=60.0, pause_s=10.0, drain_s=36.0)
+
+
+def exploring(
+    new: Mapping[str, tuple[float, float]],
+    current: Fleet = TWO_A,
+    limits: Limits | None = None,
+    speeds: Mapping[str, Speed] | None = None,
+    steps: int = 20_000,
+    **settings: Any,
+) -> Exploration:
+    """Explores on top of the present fleet, with two nodes at most unless `limits` say otherwise.
+
+    Args:
+        new: Price and hinted tokens per second of the flavors that were never measured.
+        speeds: What was measured.
+    """
+    values = {"probe_share": 1.0, "saving_margin": 0.0, "hints_tokens_per_s": {f: s for f, (_, s) in new.items()}}
+    prices = {**USD_PER_HOUR, **{flavor: usd for flavor, (usd, _) in new.items()}}
+    situation = Situation(
+        now=1000.0,
+        current=current,
+        observations=(),
+        given_prices={},
+        usd_per_hour=prices,
+        price_faults={},
+        limits=limits or Limits(1, 2),
+        progress=Progress(1000, 1000 + steps, 1_000_000, 0.0, 1000.0),
+        history=History(),
+        settings=DecideSettings(switching=TIMES, **{**values, **settings}),
+        flavors=tuple(sorted(prices)),
+    )
+    situation.__dict__["speeds"] = dict(SPEEDS if speeds is None else speeds)
+    tokens_per_s = {flavor: speed.tokens_per_s for flavor, speed in situation.speeds.items()}
+    model = FleetModel(tokens_per_s, prices, 1000.0, lambda size: 0.25 * (size - 1))
+    forecaster = Forecaster.of(situation, model, situation.bounds)
+    return Exploration(forecaster, forecaster.stay)
+
+
+def least(one: Exploration, tokens_per_s: Mapping[str, float], objective: Objective) -> float:
+    """Returns the least dollars, or seconds, of the rest of the work on any fleet of one node or two."""
+    model, steps = one.forecaster.model.with_speeds(tokens_per_s), one.forecaster.remaining_steps
+    known = [*model.tokens_per_s]
+    fleets = [Fleet.counted(nodes) for size in (1, 2) for nodes in itertools.combinations_with_replacement(known, size)]
+    measure = model.usd_per_step if objective is Objective.COST else model.step_time_s
+    return steps * min(measure(fleet) for fleet in fleets)
+
+
+def expected_gain(one: Exploration, flavor: str, hint: float, objective: Objective) -> float:
+    """Returns the gain over the quantiles of the speed; seconds count as the present fleet's dollars."""
+    usd_each = 1.0 if objective is Objective.COST else 2 * USD_PER_HOUR["a"] / 3600
+    gain = 0.0
+    for z, share in ((HOPE_Z, HOPE_SHARE), *OTHER_QUANTILES):
+        speed = hint * math.exp(z * HINT_LOG_SE)
+        gain += share * (least(one, {}, objective) - least(one, {flavor: speed}, objective)) * usd_each
+    return gain
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("hint", [170.0, 300.0, 1000.0])
+def test_a_probe_is_expected_to_gain_what_the_quantiles_of_its_speed_gain(objective: Objective, hint: float) -> None:
+    one = exploring({"n": (1.25, hint)}, objective=objective)
+    target, probes = one.worthwhile()
+    expected = expected_gain(one, "n", hint, objective)
+    (probe,) = probes
+    assert target == Fleet({"a": 1, "n": 1})
+    assert probe.gain_usd == pytest.approx(expected, rel=2e-3)
+    assert probe.cost_usd == pytest.approx(one.cost.planned_usd(target, {"n": hint}))
+    assert probe.guess == Speed(hint, HINT_LOG_SE, is_measured=False)
+
+
+def test_slower_quantiles_that_gain_nothing_add_nothing() -> None:
+    """Of the five speeds of `n`, only the best two beat `a`, by less than a dollar each."""
+    one = exploring({"n": (1.25, 100.0)}, steps=15_000)
+    (probe,) = one.worthwhile()[1]
+    gains = [expected_gain(one, "n", 100.0, Objective.COST)]
+    assert 0 < gains[0] < 1
+    assert probe.gain_usd == pytest.approx(gains[0], rel=2e-3)
+
+
+MANY = {"w": (1.0, 900.0), "x": (1.0, 500.0), "y": (1.0, 700.0), "z": (1.0, 1100.0)}
+ROOMY = Limits(1, 8)
+
+
+def test_the_most_gain_for_the_money_comes_first_and_only_so_many_at_once() -> None:
+    target, probes = exploring(MANY, limits=ROOMY).worthwhile()
+    assert len(MANY) > MAX_PROBES_PER_MOVE == 3
+    assert [probe.flavor for probe in probes] == ["z", "w", "y"]
+    assert target == Fleet({"a": 2, "w": 1, "y": 1, "z": 1})
+
+
+def test_what_was_measured_in_this_run_or_runs_already_is_not_measured_again() -> None:
+    sure, known = Speed(500.0, 0.3, steps=100), Speed(500.0, 0.3)
+    new = {"n": (1.0, 10.0)}
+    for speed, probed in ((sure, []), (known, ["n"])):
+        one = exploring(new, speeds={**SPEEDS, "n": speed}, limits=ROOMY)
+        assert [probe.flavor for probe in one.worthwhile()[1]] == probed
+    from_earlier = {"a": Speed(100.0, 1.0), "b": SPEEDS["b"]}
+    assert exploring({}, speeds=from_earlier, limits=ROOMY).worthwhile() == (TWO_A, [])
+
+
+def test_in_a_full_fleet_the_flavor_with_the_most_expensive_tokens_gives_way() -> None:
+    """`a` pays 1.2 cents per 100 tokens, `b` 0.4 cents. `b` has the later name, more speed and the higher price."""
+    speeds = {"a": Speed(100.0, 0.01, steps=500), "b": Speed(4000.0, 0.01, steps=500)}
+    target, probes = exploring({"n": (1.0, 9000.0)}, Fleet({"a": 1, "b": 1}), speeds=speeds).worthwhile()
+    assert target == Fleet({"b": 1, "n": 1}) and [probe.flavor for probe in probes] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "target"),
+    [
+        (Limits(1, 8, max_usd_per_hour=8.0), {"a": 2, "n": 1}),
+        (Limits(1, 8, max_usd_per_hour=3.5), None),
+        (Limits(1, 2, max_usd_per_hour=8.0), {"a": 1, "n": 1}),
+        (Limits(1, 2, max_surge=1), {"a": 1, "n": 1}),
+        (Limits(1, 2, max_surge=0), None),
+        (Limits(1, 3, max_surge=0), {"a": 2, "n": 1}),
+        (Limits(1, 8, max_usd_per_hour=4.0), {"a": 2, "n": 1}),
+    ],
+)
+def test_a_probe_keeps_the_limits_on_nodes_dollars_and_what_runs_during_a_move(
+    limits: Limits, target: dict[str, int] | None
+) -> None:
+    """A node of `n` costs $2 an hour, and two `a` cost as much."""
+    found, probes = exploring({"n": (2.0, 2000.0)}, limits=limits).worthwhile()
+    assert (found, len(probes)) == ((TWO_A, 0) if target is None else (Fleet(target), 1))
+
+
+def test_a_gain_must_exceed_the_usual_margin_of_what_remains() -> None:
+    """The best that `n` can bring is about two thirds of what remains."""
+    for margin, count in ((0.5, 1), (0.9, 0)):
+        assert len(exploring({"n": (1.0, 200.0)}, saving_margin=margin, steps=40_000).worthwhile()[1]) == count
+
+
+def test_the_probe_budget_must_cover_a_probe_that_does_no_work() -> None:
+    """As fast as hoped, the probe costs its switch alone. If it does no work, it costs all its time as well."""
+    free = exploring({"n": (1.0, 150.0)}, limits=ROOMY)
+    target, (probe,) = free.worthwhile()
+    rest_usd = least(free, {}, Objective.COST)
+    idle_usd, good_usd = (free.cost.planned_usd(target, {"n": speed}) for speed in (1e-6, probe.guess.at(HOPE_Z)))
+    hoped_share = good_usd / probe.least_usd
+    assert hoped_share < 0.9 * idle_usd / rest_usd
+    for share, count in ((1.1 * idle_usd / rest_usd, 1), (0.95 * idle_usd / rest_usd, 0)):
+        one = exploring({"n": (1.0, 150.0)}, limits=ROOMY, probe_share=share)
+        assert len(one.worthwhile()[1]) == count

@@ -1,0 +1,140 @@
+"""The expected speed of flavors that were never measured, beside textbook formulas of ordinary kriging.
+
+Without a hint, a flavor has the speed per vCPU of the measured flavors, or the speed per dollar where vCPUs are
+unknown. Flavors of its own family count more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from controller.decide.model.prior import (
+    FAMILY_CORRELATION,
+    HINT_LOG_SE,
+    OTHER_CORRELATION,
+    SIGMA,
+    SIGMA_WITHOUT_VCPUS,
+    SIZE_LOG_SE,
+    expected_speeds,
+    family,
+)
+from controller.decide.model.speeds import Speed
+from controller.decide.settings import DecideSettings
+from controller.domain import Flavor
+
+FLAVORS = {
+    flavor.name: flavor
+    for flavor in (
+        Flavor("a.one", vcpus=1),
+        Flavor("a.two", vcpus=2),
+        Flavor("a.four", vcpus=4),
+        Flavor("b.four", vcpus=4),
+        Flavor("c.eight", vcpus=8),
+        Flavor("c.unknown"),
+    )
+}
+USD_PER_HOUR = {"a.one": 1.0, "a.two": 5.0, "a.four": 0.5, "b.four": 3.0, "c.eight": 7.0, "c.unknown": 2.0}
+SETTINGS = DecideSettings(flavors=FLAVORS)
+MEASURED = {"a.one": Speed(300.0, 0.05), "a.two": Speed(500.0, 0.3), "b.four": Speed(2500.0, 0.1)}
+
+
+def correlation(one: str, other: str) -> float:
+    same_family = FAMILY_CORRELATION if one[0] == other[0] else OTHER_CORRELATION
+    return 1.0 if one == other else same_family
+
+
+def kriging(flavor: str, measured: dict[str, Speed], size: Callable[[str], float], sigma: float) -> tuple[float, float]:
+    """Returns speed and error by the weights w of the ordinary kriging system: V w + m = t and sum(w) = 1."""
+    names, count = [*measured], len(measured)
+    system = np.ones((count + 1, count + 1))
+    for row, one in enumerate(names):
+        for column, other in enumerate(names):
+            noise = measured[one].log_se ** 2 + SIZE_LOG_SE**2 if row == column else 0.0
+            system[row, column] = correlation(one, other) * sigma**2 + noise
+    system[count, count] = 0.0
+    towards = np.array([correlation(flavor, name) * sigma**2 for name in names])
+    *weights, multiplier = np.linalg.solve(system, [*towards, 1.0])
+    logs = [math.log(measured[name].tokens_per_s / size(name)) for name in names]
+    variance = sigma**2 + SIZE_LOG_SE**2 - np.dot(weights, towards) - multiplier
+    return size(flavor) * math.exp(np.dot(weights, logs)), math.sqrt(variance)
+
+
+def vcpus(flavor: str) -> float:
+    return FLAVORS[flavor].vcpus or math.nan
+
+
+@pytest.mark.parametrize("flavor", ["a.four", "c.eight"])
+@pytest.mark.parametrize("known", [("a.one",), ("a.two",), ("a.two", "b.four"), ("a.one", "a.two", "b.four")])
+def test_a_guess_is_the_kriging_of_speed_per_vcpu(flavor: str, known: tuple[str, ...]) -> None:
+    measured = {name: MEASURED[name] for name in known}
+    found = expected_speeds([flavor], measured, USD_PER_HOUR, SETTINGS)[flavor]
+    assert (found.tokens_per_s, found.log_se) == pytest.approx(kriging(flavor, measured, vcpus, SIGMA))
+    assert (found.is_measured, found.steps) == (False, 0)
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, DecideSettings()], ids=["of this flavor", "of none"])
+def test_without_vcpus_a_guess_is_the_kriging_of_speed_per_dollar(settings: DecideSettings) -> None:
+    found = expected_speeds(["c.unknown"], MEASURED, USD_PER_HOUR, settings)["c.unknown"]
+    expected = kriging("c.unknown", MEASURED, USD_PER_HOUR.__getitem__, SIGMA_WITHOUT_VCPUS)
+    assert (found.tokens_per_s, found.log_se) == pytest.approx(expected)
+    assert found.is_measured is False
+
+
+def test_a_measured_flavor_whose_size_is_unknown_tells_nothing_of_others() -> None:
+    odd = {**MEASURED, "c.unknown": Speed(1e6, 0.01)}
+    assert expected_speeds(["c.eight"], odd, USD_PER_HOUR, SETTINGS) == expected_speeds(
+        ["c.eight"], MEASURED, USD_PER_HOUR, SETTINGS
+    )
+
+
+def test_the_family_is_what_stands_before_the_first_dot() -> None:
+    assert [family(name) for name in ("c5.xlarge", "c5", "u-6tb1.56xlarge.more")] == ["c5", "c5", "u-6tb1"]
+
+
+@pytest.mark.parametrize(
+    ("flavor", "sustained_vcpus"),
+    [
+        (Flavor("x.y", vcpus=8), 8.0),
+        (Flavor("x.y", vcpus=8, burstable=True, baseline_share=0.25), 2.0),
+        (Flavor("x.y", vcpus=8, burstable=True), 8.0),
+        (Flavor("x.y", vcpus=8, baseline_share=0.25), 8.0),
+    ],
+)
+def test_of_a_burstable_flavor_the_vcpus_that_it_sustains_count(flavor: Flavor, sustained_vcpus: float) -> None:
+    settings = DecideSettings(flavors={**FLAVORS, "x.y": flavor})
+    found = expected_speeds(["x.y"], {"a.one": Speed(100.0, 0.0)}, {}, settings)["x.y"]
+    assert found.tokens_per_s == pytest.approx(100.0 * sustained_vcpus)
+
+
+@pytest.mark.parametrize(
+    ("measured", "flavor"),
+    [({}, "a.four"), ({}, "c.unknown"), (MEASURED, "new"), ({"new": Speed(100.0, 0.1)}, "a.four")],
+    ids=[
+        "nothing measured",
+        "nothing measured and no vCPUs",
+        "neither vCPUs nor price",
+        "measured but of no known size",
+    ],
+)
+def test_a_flavor_of_which_nothing_can_be_said_is_left_out(measured: dict[str, Speed], flavor: str) -> None:
+    assert expected_speeds([flavor], measured, USD_PER_HOUR, SETTINGS) == {}
+    assert [*expected_speeds([flavor, "a.two"], {**measured, **MEASURED}, USD_PER_HOUR, SETTINGS)][-1] == "a.two"
+
+
+@pytest.mark.parametrize("hint", [0.5, 1.0, 900.0])
+def test_a_hint_is_taken_instead_of_a_guess(hint: float) -> None:
+    settings = DecideSettings(flavors=FLAVORS, hints_tokens_per_s={"a.four": hint})
+    found = expected_speeds(["a.four", "b.four"], MEASURED, USD_PER_HOUR, settings)
+    assert found["a.four"] == Speed(hint, HINT_LOG_SE, is_measured=False)
+    assert [*found] == ["a.four", "b.four"], "the flavors after it are guessed all the same"
+
+
+@pytest.mark.parametrize("hint", [0.0, -1.0, math.inf, math.nan])
+def test_a_hint_that_is_no_speed_is_not_taken(hint: float) -> None:
+    settings = DecideSettings(flavors=FLAVORS, hints_tokens_per_s={"a.four": hint})
+    found, usual = (expected_speeds(["a.four"], MEASURED, USD_PER_HOUR, one) for one in (settings, SETTINGS))
+    assert found == usual
