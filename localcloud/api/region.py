@@ -9,7 +9,7 @@ from pathlib import Path
 from moto.autoscaling.models import autoscaling_backends
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ec2.models import ec2_backends
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 
 from localcloud.api.application import Application
 from localcloud.api.autoscaling.requests import GroupRequests
@@ -38,6 +38,7 @@ from localcloud.api.prices.spot_prices import SpotPrices
 from localcloud.api.service_quotas import ServiceQuotas
 from localcloud.api.signing.keys import Keys
 from localcloud.api.signing.signature import Signatures
+from localcloud.api.unimplemented import backend
 from localcloud.credentials import Credentials
 from localcloud.link.report import HostReport
 from localcloud.link.wanted import Wanted
@@ -81,7 +82,7 @@ class Region:
         self.application = Application(
             Signatures(Keys(credentials).find),
             FailingApi(injected),
-            DomainDispatcherApplication(create_backend_app),
+            DomainDispatcherApplication(backend),
             Control(settings, credentials.control_token, self._instances, self._scaling, spot, calls, shutdown),
             {
                 "pricing": PriceList(read_prices(settings.prices), settings.region).answer,

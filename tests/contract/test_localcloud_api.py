@@ -308,3 +308,12 @@ def test_the_control_api_is_apart_from_the_aws_api(cloud: LocalCloud) -> None:
     words = ["curl", *shown, "-H", token, f"{cloud.endpoint}/_localcloud/status"]
     listing = subprocess.run(words, capture_output=True, text=True, check=True)
     assert listing.stdout == "200 application/json"
+
+
+def test_what_moto_lacks_is_an_error_of_aws_and_no_page_of_html(cloud: LocalCloud) -> None:
+    with pytest.raises(ClientError) as of_iam:
+        client = cloud.client("iam")
+        client.simulate_principal_policy(
+            PolicySourceArn="arn:aws:iam::123456789012:user/me", ActionNames=["s3:GetObject"]
+        )
+    assert of_iam.value.response["Error"]["Code"] == "UnsupportedOperation"

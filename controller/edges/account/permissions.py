@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from controller.edges.aws import client_config
 
@@ -47,7 +48,7 @@ def refused_actions(region: str, actions: Sequence[str]) -> list[str] | None:
             )
             results = [result for page in pages for result in page["EvaluationResults"]]
             refused += [result["EvalActionName"] for result in results if result["EvalDecision"] != "allowed"]
-    except (ClientError, BotoCoreError):
+    except (ClientError, BotoCoreError, ResponseParserError):
         return None
     return refused
 
