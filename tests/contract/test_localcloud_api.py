@@ -317,3 +317,20 @@ def test_what_moto_lacks_is_an_error_of_aws_and_no_page_of_html(cloud: LocalClou
             PolicySourceArn="arn:aws:iam::123456789012:user/me", ActionNames=["s3:GetObject"]
         )
     assert of_iam.value.response["Error"]["Code"] == "UnsupportedOperation"
+
+
+@pytest.mark.parametrize(("condition", "is_refused"), [({"Bool": {"aws:SecureTransport": "false"}}, False), ({}, True)])
+def test_a_bucket_that_wants_tls_answers_on_loopback_and_one_that_refuses_does_not(
+    cloud: LocalCloud, condition: dict[str, object], is_refused: bool
+) -> None:
+    s3, bucket = cloud.client("s3"), f"tls-{is_refused}".lower()
+    s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket=bucket, Key="key", Body=b"here")
+    everything = {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": f"arn:aws:s3:::{bucket}/*"}
+    statement = {**everything, **({"Condition": condition} if condition else {})}
+    s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}))
+    if is_refused:
+        with pytest.raises(ClientError, match=r"Forbidden|AccessDenied"):
+            s3.get_object(Bucket=bucket, Key="key")
+    else:
+        assert s3.get_object(Bucket=bucket, Key="key")["Body"].read() == b"here"

@@ -34,6 +34,7 @@ class Machine:
 
     def boot(self, login_user: str = "admin", packages: str = "'libgomp1'") -> subprocess.CompletedProcess[str]:
         script = TEMPLATE.read_text().replace("${login_user}", login_user).replace("${fact_path}", "/facts")
+        script = script.replace("${agent_region}", "")
         script = re.sub(r"packages=\(\$\{join.*\)", f"packages=({packages})", script)
         script = script.replace("$${", "${").replace("/etc/ssh", f"{self.folder}/etc/ssh")
         return subprocess.run(
