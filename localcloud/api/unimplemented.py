@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 from flask import Flask, Response, request
+from moto.backends import SERVICE_NAMES
 from moto.moto_server.werkzeug_app import create_backend_app
 
 CODE = "UnsupportedOperation"
 
 
-def backend(service: str) -> Flask:
+def backend(service: SERVICE_NAMES) -> Flask:
     """Returns moto's application for a service."""
     application: Flask = create_backend_app(service)
     application.register_error_handler(NotImplementedError, _answer)
