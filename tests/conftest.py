@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+import boto3
 import pytest
 import tools
 from hypothesis import settings
@@ -21,6 +22,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "needs_tool(name): needs a program that may be missing; see tests/support/tools.py"
     )
+
+
+@pytest.fixture(autouse=True)
+def _new_session_of_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets boto3 look for credentials anew in each test. Its default session keeps those of an earlier test's cloud."""
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
 
 
 @pytest.hookimpl(tryfirst=True)

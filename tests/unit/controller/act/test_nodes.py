@@ -16,7 +16,9 @@ from controller.domain.reasons.moving import ConfiguringFailed
 from controller.edges.ansible import Outcome
 from controller.edges.connecting.ssh import SshAccess
 from controller.observe.reaching import Reaching
+from controller.supply.supplies import Supplies
 from tests.unit.controller.harness import Controller, new_world
+from tests.unit.controller.supplying import NoBuilder, WorldStore
 
 
 class Playbooks:
@@ -67,7 +69,12 @@ class Desk:
         self.head = cluster.instances.head().instance_id
         self.playbooks, self.members = Playbooks(), list[frozenset[str]]()
         self.is_superseded = False
-        self.nodes = Nodes(self.playbooks, cluster.instances, self.reaching, self.members.append, self.check)
+        self.supplies = Supplies(
+            settings, cluster.made, self.reaching.run_directory, WorldStore(), NoBuilder(), lambda message: None
+        )
+        self.nodes = Nodes(
+            self.playbooks, cluster.instances, self.reaching, self.supplies, self.members.append, self.check
+        )
 
     def check(self) -> None:
         if self.is_superseded:
@@ -90,7 +97,7 @@ def test_every_playbook_is_told_how_to_reach_the_nodes_and_what_to_know_of_the_r
         desk.playbooks.played.clear()
         act()
         assert desk.played["access"] == desk.reaching.access()
-        assert desk.played["centavo"] == desk.reaching.variables()
+        assert desk.played["centavo"] == {**desk.reaching.variables(), **desk.supplies.variables()}
         assert (desk.played["nodes"], desk.played["limit"], desk.played["timeout_s"]) == ([desk.head], None, None)
 
 

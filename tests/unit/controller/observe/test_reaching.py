@@ -65,7 +65,7 @@ def test_ssh_goes_to_the_nodes_as_the_settings_say_by_way_of_the_head(reaching: 
     ssh = environment.settings.ssh
     known_hosts = environment.state_directory / "known_hosts"
     assert reaching.access() == SshAccess(
-        ssh.user, ssh.port, environment.identity_file, known_hosts, HEAD, ssh.jump_through_head
+        ssh.user, ssh.port, environment.identity_file, known_hosts, HEAD, ssh.jump_through_head, "us-east-1"
     )
 
 
@@ -86,6 +86,7 @@ def test_every_playbook_is_told_of_the_cluster_the_run_and_the_settings(reaching
         "min_np": 1,
         "max_np": reaching.variables()["max_np"],
         "environment": "test",
+        "boot_s": settings.controller.timeouts.boot_s,
     }
 
 

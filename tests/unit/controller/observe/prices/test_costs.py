@@ -8,6 +8,7 @@ import pytest
 
 from controller.domain import Instance, Market, Price
 from controller.domain.errors import ConfigError
+from controller.domain.prices.standing import EXTRAS
 from controller.edges.terraform import Outputs
 from controller.observe.made import Made
 from controller.observe.prices.asked import Wanted
@@ -61,4 +62,6 @@ def test_prices_are_needed_of_each_flavor_and_of_the_head() -> None:
         {"c5.large": Market.ON_DEMAND, "t2.medium": Market.ON_DEMAND},
         {"c5.large": "group", "t2.medium": "group"},
         frozenset({"t3.small"}),
+        frozenset(EXTRAS),
+        {"c5.large": 0.0, "t2.medium": 0.0},
     )
