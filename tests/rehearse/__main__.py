@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the cloud is taken down, too
     folder = Path(tempfile.mkdtemp(prefix="centavo-rehearsal-"))
     try:
         place = make_place(folder / "checkout")
