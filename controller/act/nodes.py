@@ -56,7 +56,7 @@ class Nodes:
         self._keep_ssh_config()
         limit = [i.instance_id for i in instances] + ([self._instances.head().instance_id] if with_head else [])
         try:
-            self._play("site.yml", instances, limit=limit, timeout_s=timeout_s)
+            self._prepare(instances, timeout_s, limit)
         except AnsibleError as error:
             reason = ConfiguringFailed(error.reason)
             raise AnsibleError(error.what, error.next_step, error.hosts, reason=reason) from error
@@ -66,7 +66,7 @@ class Nodes:
         self._supply()
         self._keep_ssh_config()
         timeout_s = self._reaching.environment.settings.controller.timeouts.configure_s
-        return self._play("site.yml", self._instances.running(), timeout_s=timeout_s)
+        return self._prepare(self._instances.running(), timeout_s)
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:
         """Writes the hosts file: these instances take part in the training.
@@ -90,6 +90,11 @@ class Nodes:
         destination.mkdir(exist_ok=True)
         self._play("fetch.yml", [], destination=str(destination))
 
+    def _prepare(self, instances: Sequence[Instance], timeout_s: float, limit: Sequence[str] | None = None) -> Outcome:
+        """Prepares nodes. Only this playbook needs the supplies, and gets the URLs by which they can be read."""
+        supplies = self._supplies.variables()
+        return self._play("site.yml", instances, limit=limit, timeout_s=timeout_s, supplies=supplies)
+
     def _play(
         self,
         playbook: str,
@@ -97,6 +102,7 @@ class Nodes:
         *,
         limit: Sequence[str] | None = None,
         timeout_s: float | None = None,
+        supplies: Mapping[str, Any] | None = None,
         **extra: Any,
     ) -> Outcome:
         self._check_writer()
@@ -104,7 +110,7 @@ class Nodes:
             playbook,
             self._reaching.access(),
             [self._instances.head(), *instances],
-            {"centavo": {**self._reaching.variables(), **self._supplies.variables()}, **extra},
+            {"centavo": {**self._reaching.variables(), **(supplies or {})}, **extra},
             limit=limit,
             timeout_s=timeout_s,
         )

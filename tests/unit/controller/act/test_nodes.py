@@ -97,7 +97,7 @@ def test_every_playbook_is_told_how_to_reach_the_nodes_and_what_to_know_of_the_r
         desk.playbooks.played.clear()
         act()
         assert desk.played["access"] == desk.reaching.access()
-        assert desk.played["centavo"] == {**desk.reaching.variables(), **desk.supplies.variables()}
+        assert desk.played["centavo"] == desk.reaching.variables()
         assert (desk.played["nodes"], desk.played["limit"], desk.played["timeout_s"]) == ([desk.head], None, None)
 
 
@@ -112,6 +112,7 @@ def test_only_the_nodes_asked_for_are_configured_within_the_time(desk: Desk) -> 
     assert (desk.played["playbook"], desk.played["timeout_s"]) == ("site.yml", 40.0)
     assert desk.played["nodes"] == [desk.head, desk.ids[0]], "the head is the way in"
     assert desk.played["limit"] == [desk.ids[0]]
+    assert desk.played["centavo"] == {**desk.reaching.variables(), **desk.supplies.variables()}
 
 
 def test_the_head_is_configured_where_that_is_asked_for(desk: Desk) -> None:
