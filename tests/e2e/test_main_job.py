@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sandbox import Sandbox, make_sandbox, wait_until
+from sandbox import Sandbox, make_sandbox, move_phases, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
@@ -28,14 +27,7 @@ def stack() -> Iterator[ExitStack]:
 
 def phases(sandbox: Sandbox) -> list[str]:
     """Returns the phase of every move in the journal of the latest run."""
-    journal = sandbox.root / "runs" / "latest" / "journal.sqlite"
-    if not journal.is_file():
-        return []
-    with sqlite3.connect(f"file:{journal}?mode=ro", uri=True) as connection:
-        try:
-            return [phase for (phase,) in connection.execute("SELECT phase FROM moves ORDER BY move_id")]
-        except sqlite3.OperationalError:
-            return []
+    return move_phases(sandbox.root / "runs" / "latest")
 
 
 def assert_trained_without_loss(sandbox: Sandbox, steps: int) -> None:

@@ -7,7 +7,6 @@ the file that every user of the S3 backend writes, `backend.hcl`.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,11 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import boto3
 import yaml
 
-from localcloud.credentials import Credentials
-from tests.support.sandbox import LEFT_OUT, REPOSITORY, free_ports
+from tests.support.sandbox import LEFT_OUT, REPOSITORY, client_of, free_ports, process_environment
 
 HERE = Path(__file__).parent
 REGION = "us-east-1"
@@ -55,14 +52,7 @@ class Place:
 
     def client(self, service: str) -> Any:
         """Returns a boto3 client of the cloud."""
-        key = Credentials.from_text((self.root / ".localcloud" / "credentials").read_text()).user
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint,
-            region_name=REGION,
-            aws_access_key_id=key.access_key_id,
-            aws_secret_access_key=key.secret_access_key,
-        )
+        return client_of(self.root, self.endpoint, service)
 
     def centavo(self, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
         """Starts a command of Centavo for `ENV=aws` in a process group of its own."""
@@ -75,10 +65,7 @@ class Place:
 
     def process_environment(self) -> dict[str, str]:
         """Returns the environment variables of the rehearsal's processes."""
-        foreign = ("AWS_", "CENTAVO_", "TF_VAR_")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        return {**kept, "PYTHONPATH": str(self.root), "PYTHONUNBUFFERED": "1", "PATH": path, **self.variables}
+        return {**process_environment(self.root), **self.variables}
 
     def write_backend(self) -> None:
         """Makes the bucket of Terraform's state and names it in `backend.hcl`, as a user does."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.rehearse.place import Place
 from tests.rehearse.running import RehearsalError
+from tests.support.sandbox import running_instances
 
 SSH = (
     "ssh",
@@ -55,9 +56,5 @@ class Reaching:
 
     def _head(self) -> str:
         """Returns the head's public address."""
-        filters = [
-            {"Name": "tag:centavo:role", "Values": ["head"]},
-            {"Name": "instance-state-name", "Values": ["running"]},
-        ]
-        found = self.place.client("ec2").describe_instances(Filters=filters)
-        return str(found["Reservations"][0]["Instances"][0]["PublicIpAddress"])
+        (head,) = running_instances(self.place.client("ec2"), "head")
+        return str(head["PublicIpAddress"])

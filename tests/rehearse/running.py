@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
@@ -69,18 +68,6 @@ class Running:
     def tail(self) -> str:
         """Returns the last lines of the output."""
         return "\n".join(f"    {line}" for line in self.text().splitlines()[-TAIL_LINES:])
-
-
-def phases(run: Path) -> list[str]:
-    """Returns the phase of each move in the journal of a run, oldest first."""
-    journal = run / "journal.sqlite"
-    if not journal.is_file():
-        return []
-    with sqlite3.connect(f"file:{journal}?mode=ro", uri=True) as connection:
-        try:
-            return [phase for (phase,) in connection.execute("SELECT phase FROM moves ORDER BY move_id")]
-        except sqlite3.OperationalError:
-            return []
 
 
 def found_in(text: str, pattern: str) -> str:

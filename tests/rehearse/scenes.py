@@ -13,10 +13,13 @@ from typing import Any
 from tests.rehearse.outcome import Outcome, Step
 from tests.rehearse.place import FLEET, Place
 from tests.rehearse.reaching import Reaching
-from tests.rehearse.running import RehearsalError, Running, found_in, phases
+from tests.rehearse.running import RehearsalError, Running, found_in
 from tests.rehearse.traces import left_over, summary, traces
+from tests.support.sandbox import move_phases, running_instances
 
 SIZE = sum(FLEET.values())
+STEP = r"step [1-9]\d* of .* [1-9]\d* ranks train"
+"""A line of the controller that shows a step of ranks."""
 INTENDED = ("open-network", "change-iam")
 """The dangers of a first plan that a person has to acknowledge."""
 
@@ -52,7 +55,7 @@ class Rehearsal:
 
     def cloud_up(self) -> str:
         """Starts the cloud, whose first start makes the image of the machines."""
-        self._before = traces(str(self._folder))
+        self._before = traces(self._folder)
         self._finish("localcloud", "up", limit_s=900)
         self.place.write_backend()
         return f"before it: {summary(self._before)}"
@@ -82,25 +85,26 @@ class Rehearsal:
     def train(self) -> str:
         """Starts the training and waits for the first steps."""
         self._training = self._start("optimize")
-        self._training.wait_for(lambda: self._status_steps() > 0, 900, "a first step of the training")
+        text = self._training.text
+        self._training.wait_for(lambda: bool(found_in(text(), STEP)), 900, "a first step of the training")
         return f"{SIZE} ranks train"
 
     def move(self) -> str:
         """Waits for a move to the other flavor."""
         training = self._running()
-        training.wait_for(lambda: "done" in phases(self.place.latest_run), 900, "a move that is done")
+        training.wait_for(lambda: "done" in move_phases(self.place.latest_run), 900, "a move that is done")
         return found_in(training.text(), r"move.*done|is done") or "moved"
 
     def lose_a_node(self) -> str:
         """Terminates a worker as EC2 would lose it, and waits until another one trains in its place."""
         lost = self._workers()[0]["InstanceId"]
         self.place.client("ec2").terminate_instances(InstanceIds=[lost])
-        training = self._running()
-        training.wait_for(
-            lambda: lost not in {one["InstanceId"] for one in self._workers()} and len(self._workers()) == SIZE,
-            600,
-            f"a node in the place of {lost}",
-        )
+
+        def is_replaced() -> bool:
+            ids = [worker["InstanceId"] for worker in self._workers()]
+            return lost not in ids and len(ids) == SIZE
+
+        self._running().wait_for(is_replaced, 600, f"a node in the place of {lost}")
         return f"{lost} was terminated, and its group launched another"
 
     def end(self) -> str:
@@ -120,7 +124,7 @@ class Rehearsal:
     def cloud_down(self) -> str:
         """Ends the cloud, and compares what this machine has with what it had before."""
         self._finish("localcloud", "down", limit_s=180)
-        after = traces(str(self._folder))
+        after = traces(self._folder)
         rest = left_over(self._before, after)
         if rest:
             raise RehearsalError(f"The cloud has left behind: {json.dumps(rest)}")
@@ -166,14 +170,4 @@ class Rehearsal:
 
     def _workers(self) -> list[dict[str, Any]]:
         """Returns the running workers as EC2 describes them."""
-        filters = [
-            {"Name": "tag:centavo:role", "Values": ["worker"]},
-            {"Name": "instance-state-name", "Values": ["running"]},
-        ]
-        pages = self.place.client("ec2").get_paginator("describe_instances").paginate(Filters=filters)
-        return [one for page in pages for reservation in page["Reservations"] for one in reservation["Instances"]]
-
-    def _status_steps(self) -> int:
-        """Returns how many steps the observations of the run have seen."""
-        text = self._running().text()
-        return 1 if found_in(text, r"step\s+[1-9]|steps/s|s/step|tokens/s") else 0
+        return running_instances(self.place.client("ec2"), "worker")

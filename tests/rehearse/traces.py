@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+
+from tests.support.sandbox import processes_of
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "network namespaces": ("ip", "-o", "netns", "list"),
@@ -17,11 +18,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 WORDS_OF_A_LINK = 2
 
 
-def traces(mark: str) -> dict[str, list[str]]:
-    """Returns what there is of each kind, sorted; of the processes, those with `mark` in arguments or environment."""
+def traces(folder: Path) -> dict[str, list[str]]:
+    """Returns what there is of each kind, sorted; of the processes, those that work in the folder."""
     found = {name: _lines(name, command) for name, command in COMMANDS.items()}
     found["mounts"] = sorted(line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines())
-    found["processes"] = _processes(mark)
+    found["processes"] = sorted(processes_of(folder).values())
     return found
 
 
@@ -42,16 +43,3 @@ def _lines(name: str, command: tuple[str, ...]) -> list[str]:
     if name == "links":  # the rest of a line changes with each packet and each state
         lines = [" ".join(line.split()[1:WORDS_OF_A_LINK]) for line in lines]
     return sorted(lines)
-
-
-def _processes(mark: str) -> list[str]:
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (entry / "cmdline").read_bytes()
-            about = command + (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if mark.encode() in about and int(entry.name) != os.getpid():
-            found.append(command.replace(b"\0", b" ").decode(errors="replace").strip())
-    return sorted(found)

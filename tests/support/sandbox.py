@@ -7,9 +7,11 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -96,27 +98,11 @@ class Sandbox:
 
     def ec2(self) -> Any:
         """A boto3 client of the sandbox's cloud."""
-        key = Credentials.from_text((self.root / ".localcloud" / "credentials").read_text()).user
-        return boto3.client(
-            "ec2",
-            endpoint_url=self.endpoint,
-            region_name="us-east-1",
-            aws_access_key_id=key.access_key_id,
-            aws_secret_access_key=key.secret_access_key,
-        )
+        return client_of(self.root, self.endpoint, "ec2")
 
     def running_workers(self) -> dict[str, int]:
         """Running workers by flavor, as any EC2 client sees them."""
-        count: dict[str, int] = {}
-        filters = [
-            {"Name": "tag:centavo:role", "Values": ["worker"]},
-            {"Name": "instance-state-name", "Values": ["running"]},
-        ]
-        for page in self.ec2().get_paginator("describe_instances").paginate(Filters=filters):
-            for reservation in page["Reservations"]:
-                for instance in reservation["Instances"]:
-                    count[instance["InstanceType"]] = count.get(instance["InstanceType"], 0) + 1
-        return count
+        return dict(Counter(instance["InstanceType"] for instance in running_instances(self.ec2(), "worker")))
 
     def control(self, action: str, request: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Asks the control API of the sandbox's cloud."""
@@ -127,32 +113,74 @@ class Sandbox:
 
     def processes(self) -> dict[int, str]:
         """Command lines of all processes that work in the sandbox: by their folder, arguments or environment."""
-        mark = os.fsencode(self.root)
-        found = {}
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                continue
-            try:
-                command = (entry / "cmdline").read_bytes()
-                about = command + (entry / "environ").read_bytes() + os.fsencode(os.readlink(entry / "cwd"))
-            except OSError:
-                continue
-            if mark in about:
-                found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
-        return found
+        return processes_of(self.root)
 
     def process_environment(self) -> dict[str, str]:
         """Returns the environment variables of the sandbox's processes."""
-        kept = {
-            name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CENTAVO_", "TF_VAR_"))
-        }
-        return {
-            **kept,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": str(self.root),
-            "PYTHONUNBUFFERED": "1",
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        }
+        return process_environment(self.root)
+
+
+def client_of(root: Path, endpoint: str, service: str) -> Any:
+    """Returns a boto3 client of the cloud whose state lies in a checkout's `.localcloud`."""
+    key = Credentials.from_text((root / ".localcloud" / "credentials").read_text()).user
+    return boto3.client(
+        service,
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id=key.access_key_id,
+        aws_secret_access_key=key.secret_access_key,
+    )
+
+
+def running_instances(ec2: Any, role: str) -> list[dict[str, Any]]:
+    """Returns the running instances of a role, `head` or `worker`, as EC2 describes them."""
+    filters = [
+        {"Name": "tag:centavo:role", "Values": [role]},
+        {"Name": "instance-state-name", "Values": ["running"]},
+    ]
+    pages = ec2.get_paginator("describe_instances").paginate(Filters=filters)
+    return [one for page in pages for reservation in page["Reservations"] for one in reservation["Instances"]]
+
+
+def process_environment(root: Path) -> dict[str, str]:
+    """Returns the environment variables of processes that work in a checkout: none that name another cloud."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CENTAVO_", "TF_VAR_"))}
+    return {
+        **kept,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(root),
+        "PYTHONUNBUFFERED": "1",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+
+
+def processes_of(root: Path) -> dict[int, str]:
+    """Returns the command lines of all processes that work below a folder: by arguments, environment or own folder."""
+    mark = os.fsencode(root)
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            about = command + (entry / "environ").read_bytes() + os.fsencode(os.readlink(entry / "cwd"))
+        except OSError:
+            continue
+        if mark in about:
+            found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def move_phases(run: Path) -> list[str]:
+    """Returns the phase of every move in the journal of a run, oldest first."""
+    journal = run / "journal.sqlite"
+    if not journal.is_file():
+        return []
+    with sqlite3.connect(f"file:{journal}?mode=ro", uri=True) as connection:
+        try:
+            return [phase for (phase,) in connection.execute("SELECT phase FROM moves ORDER BY move_id")]
+        except sqlite3.OperationalError:
+            return []
 
 
 def make_sandbox(
