@@ -6,6 +6,7 @@ import errno
 import os
 import sqlite3
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -59,7 +60,7 @@ Plot = Callable[[int, str], "Manner | None"]
 
 
 @dataclass(kw_only=True)
-class Calls:
+class Calls(ABC):
     """The calls that controllers have made."""
 
     calls: list[str] = field(default_factory=list)
@@ -84,9 +85,9 @@ class Calls:
         self._spoil_after(name, effect, manner)
         return result
 
+    @abstractmethod
     def advance(self, seconds: float) -> None:
         """Lets time pass."""
-        raise NotImplementedError
 
     def _manner(self, number: int, name: str) -> Manner | None:
         manners = [manner for plot in self.plots if (manner := plot(number, name)) is not None]

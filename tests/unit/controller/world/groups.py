@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ SECONDS_PER_HOUR = 3600.0
 
 
 @dataclass(kw_only=True)
-class Groups:
+class Groups(ABC):
     """One Auto Scaling group a flavor, and the instances in them.
 
     Attributes:
@@ -93,9 +94,9 @@ class Groups:
             self.nodes.remove(node)
         self.scale()
 
+    @abstractmethod
     def rank_fails(self, node: Node) -> None:
         """Ends the rank of a node without notice."""
-        raise NotImplementedError
 
     def runs(self, node: Node) -> bool:
         """Returns whether EC2 says that an instance runs."""

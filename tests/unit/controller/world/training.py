@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,9 +86,9 @@ class Training(Groups):
         """Returns the seconds of a step with batches in proportion to speed."""
         return STEP_TOKENS / sum(self.speeds[node.flavor] for node in self.ranks())
 
+    @abstractmethod
     def put(self, name: str) -> bool:
         """Stores something in S3. Returns whether it succeeded."""
-        raise NotImplementedError
 
     # what goes wrong by itself
 
