@@ -17,6 +17,8 @@ MOST_HOSTS_BYTES = 262_144
 MOST_REPORTS_BYTES = 524_288
 DEEPEST_JSON = 16
 """How deeply a fact may be nested. Its schema needs 2 levels."""
+END_FACT = "training"
+"""The head's local fact that says how the training ended."""
 WARM = "warm: ready to join"
 """The reason in the fact of a worker that waits, and of one that was just made a rank."""
 LATEST = 4e9
@@ -185,7 +187,10 @@ def _time(text: str) -> float:
 
 
 def read_answer(output: str) -> Answer:
-    """Returns the answer in a node's output. A line that is not understood is passed over: it says nothing."""
+    """Returns the answer in a node's output. A line that is not understood is passed over: it says nothing.
+
+    The end of an earlier run lies on the head until this run's launcher is started. It is left out.
+    """
     answer, service = Answer(), dict[str, Any]()
     for line in output.splitlines():
         word, _, rest = line.strip().partition(" ")
@@ -200,6 +205,8 @@ def read_answer(output: str) -> Answer:
             continue
         if service:
             answer.services[service["name"]] = Service(**service)
+    if not answer.is_of_this_run:
+        answer.facts.pop(END_FACT, None)
     return answer
 
 
@@ -249,7 +256,7 @@ def _inside(value: Any) -> list[Any]:
 
 
 def _launcher_state(answer: Answer) -> LauncherState:
-    service, done = answer.services.get("launcher"), answer.facts.get("training")
+    service, done = answer.services.get("launcher"), answer.facts.get(END_FACT)
     if service is None or not answer.is_of_this_run:
         return LauncherState.ABSENT
     if isinstance(done, Mapping) and "status" in done:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from controller.domain import HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.edges.answer import (
@@ -63,6 +64,7 @@ class Node:
         self.service, self.sockets = service, directory / "s"
         self.program = self.root / "trainer-abc"
         self.wanted = {"root": str(self.root), "fact_path": str(self.facts), "run": RUN, "program": "abc"}
+        self.supervisor_ctl = f"{sys.executable} -m supervisor.supervisorctl -c {self.root}/supervisord.conf"
         for folder in (self.facts, self.sockets, self.root / "services", self.root / "log", self.program / "trainer"):
             folder.mkdir(parents=True)
         (self.program / "trainer" / "__main__.py").write_text(TRAINER.format(root=self.root))
@@ -79,6 +81,7 @@ class Node:
             worker_socket=self.sockets / "worker.sock",
             trainer_path=self.program,
             trainer_command=f"{sys.executable} -m trainer",
+            supervisor_ctl=self.supervisor_ctl,
             node_interface="lo",
             centavo={**self.wanted, "ssh_port": 22, "min_np": 1, "max_np": 2},
         )
@@ -97,9 +100,32 @@ class Node:
         if "spawned" not in self.log().rpartition("supervisord started")[2]:
             self.control("start")
 
-    def control(self, action: str) -> None:
-        ctl = [sys.executable, "-m", "supervisor.supervisorctl", "-c", str(self.root / "supervisord.conf")]
-        subprocess.run([*ctl, action, self.service], check=False, capture_output=True, timeout=60)
+    def control(self, action: str) -> str:
+        """Lets supervisor do something with the service. Returns what it says."""
+        command = [*self.supervisor_ctl.split(), action, self.service]
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60).stdout
+
+    def start_training(self) -> None:
+        """Starts the training of this run on a head, as start.yml does."""
+        for folder in ("bin", "wanted"):
+            (self.root / folder).mkdir(exist_ok=True)
+        self.place("node", "services", self.root / "bin")
+        (self.root / "bin" / "services").chmod(0o755)
+        [task] = yaml.safe_load((ANSIBLE / "roles" / "head" / "tasks" / "start.yml").read_text())
+        script = rendered(
+            task["ansible.builtin.shell"],
+            node_root=self.root,
+            node_fact_path=self.facts,
+            supervisor_ctl=self.supervisor_ctl,
+            node_start="true",
+            centavo=self.wanted,
+        )
+        subprocess.run(["sh", "-c", script], check=True, capture_output=True, timeout=120)
+
+    def end_training(self, status: str) -> None:
+        """Leaves the end of a training, as its launcher does."""
+        (self.root / "results").mkdir(exist_ok=True)
+        (self.root / "results" / "done.json").write_text(json.dumps({"status": status, "reason": None}))
 
     def log(self) -> str:
         log = self.root / "log" / "supervisord.log"
@@ -201,6 +227,41 @@ def write_fact(node: Node, state: str, reason: str | None, at: float) -> None:
 
 
 @pytest.mark.slow
+def test_the_end_of_an_earlier_run_is_not_taken_for_the_end_of_this_one(node: Callable[[str], Node]) -> None:
+    head = node("launcher")
+    (head.facts / "training.fact").symlink_to(head.root / "results" / "done.json")
+    (head.root / "run").write_text("20261121T101010Z")
+    head.end_training("finished")
+    answer = head.answer()
+    assert "training" not in answer.facts and head_seen(answer, RUN, ASKED).launcher is LauncherState.ABSENT
+    assert head.answer(run="20261121T101010Z").facts["training"] == {"status": "finished", "reason": None}
+    head.wish("go")
+    head.start()
+    head.start_training()
+    assert "training" not in head.answer().facts and head.launcher() is LauncherState.RUNNING
+    head.end_training("finished")
+    output = ask(head.wanted)
+    assert read_answer(output).facts["training"] == {"status": "finished", "reason": None}
+    assert output.index("run ours") < output.index("fact training"), "what was cleared away meanwhile is not told"
+
+
+@pytest.mark.slow
+def test_a_launcher_of_an_earlier_run_is_stopped_and_one_of_this_run_goes_on(node: Callable[[str], Node]) -> None:
+    head = node("launcher")
+    (head.root / "run").write_text("20261121T101010Z")
+    head.wish("go")
+    head.start()
+    wait_until(lambda: "RUNNING" in head.control("status"), "the earlier launcher")
+    earlier = head.process()
+    head.start_training()
+    own = head.process()
+    assert own != earlier and not Path(f"/proc/{earlier}").exists()
+    assert head.launcher() is LauncherState.RUNNING
+    head.start_training()
+    assert head.process() == own
+
+
+@pytest.mark.slow
 def test_the_head_shows_its_launcher_and_the_hosts_file_of_this_run_alone(node: Callable[[str], Node]) -> None:
     head = node("launcher")
     head.start()
@@ -244,7 +305,7 @@ def packed(content: bytes) -> str:
 
 def test_a_torn_fact_does_not_take_the_others_with_it() -> None:
     facts = read_answer(
-        f"fact iteration {packed(b'{')}\r\nfact empty \nfact training {packed(b'[1]')}\nfact torn x\n"
+        f"fact iteration {packed(b'{')}\r\nfact empty \nfact training {packed(b'[1]')}\nfact torn x\nrun ours\n"
     ).facts
     assert facts["training"] == [1]
     assert "no JSON" in facts["iteration"] and "no JSON" in facts["empty"]
