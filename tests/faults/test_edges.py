@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,9 @@ from tests.faults.fault import Fault, Result
 from tests.faults.table import violations
 
 LEAST_FAULTS = 40
-SCHEMA = json.loads((Path(__file__).parents[2] / "trainer" / "node" / "fact.schema.json").read_text())
+ROOT = Path(__file__).parents[2]
+ROLES = ROOT / "ansible" / "roles"
+SCHEMA = json.loads((ROOT / "trainer" / "node" / "fact.schema.json").read_text())
 
 
 @pytest.fixture
@@ -56,6 +61,20 @@ def test_a_violation_shows_what_repeats_it_and_what_was_told_before() -> None:
 def test_a_fault_that_does_not_exist_is_named() -> None:
     with pytest.raises(LookupError, match="no fault nonsense"):
         layer.run(Fault("nonsense", ""))
+
+
+@pytest.mark.parametrize(
+    ("command", "template"),
+    [("warm", "worker/templates/worker.conf.j2"), ("attach", "worker/templates/attach.j2"),
+     ("launch", "head/templates/launcher.conf.j2")],
+)  # fmt: skip
+def test_the_stub_takes_the_options_that_the_nodes_give_the_trainer(command: str, template: str) -> None:
+    given = {*re.findall(r" (--[a-z-]+) ", " ".join((ROLES / template).read_text().split()))}
+    taken = subprocess.run(
+        [sys.executable, "-m", "tests.faults.edges.stub", command, "--help"],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+    assert given and given <= {*re.findall(r"--[a-z-]+", taken)}
 
 
 def test_the_stub_writes_facts_of_the_trainers_schema(
