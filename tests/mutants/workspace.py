@@ -31,6 +31,8 @@ SURVIVED, NO_TESTS, NO_TESTS_RAN = 0, 33, 5
 FAILED = 1
 """pytest's exit code for a mutant that a test has noticed."""
 STOPPING_S = 30
+PATIENCE = 30
+"""A mutant hangs when its tests take so many times as long as without it: a busy machine must not catch any."""
 PYTEST_OPTIONS = tuple(f"-pno:{plugin}" for plugin in ("cacheprovider", "warnings", "unraisableexception"))
 """mutmut runs pytest once for each mutant. The last of these plugins collects garbage five times at each end."""
 MEMORY = Path("/dev/shm")
@@ -136,7 +138,7 @@ def settings(room: Room) -> str:
         "pytest_add_cli_args": (*PYTEST_OPTIONS, *(f"--deselect={test}" for test in room.too_slow)),
         "do_not_mutate_patterns": WORDING,
     }
-    lines = ["[mutmut]", "timeout_multiplier = 5", "use_git_change_detection = false"]
+    lines = ["[mutmut]", f"timeout_multiplier = {PATIENCE}", "use_git_change_detection = false"]
     for name, values in lists.items():
         lines += [f"{name} =", *(f"    {value}" for value in values)]
     return "\n".join(lines) + "\n"

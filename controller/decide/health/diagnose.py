@@ -114,7 +114,7 @@ class _Doctor:
         ill = {node: reason for node, signs in self.signs.nodes.items() if (reason := self._reason(node, signs))}
         members = [signs for signs in self.signs.nodes.values() if signs.is_member]
         ill_members = sum(self.signs.nodes[node].is_member for node in ill)
-        may_drop = 2 * ill_members <= len(members) and ill_members < len(members)
+        may_drop = 2 * ill_members <= len(members)
         found, tried = [], self.tried
         for node, reason in sorted(ill.items()):
             found.append(Ailment(reason, self._remedy(node, tried, may_drop), node))
@@ -123,7 +123,7 @@ class _Doctor:
         return tuple(found)
 
     def _remedy(self, node: str, tried: Tried, may_drop: bool) -> RemedyKind | None:
-        """Returns what is to be done about one node. A member is dropped only where most others are well."""
+        """Returns what is to be done about one node. A member is dropped only where at least half are well."""
         if not self.signs.nodes[node].is_member:
             return tried.replace(node)
         return tried.drop(node) if may_drop else None

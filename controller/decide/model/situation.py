@@ -26,7 +26,6 @@ from controller.domain import (
     History,
     Limits,
     Observation,
-    Price,
     Progress,
 )
 from controller.domain.reasons import Reason
@@ -41,7 +40,6 @@ class Situation:
     now: float
     current: Fleet
     observations: tuple[Observation, ...]
-    given_prices: Mapping[str, Price]
     usd_per_hour: Mapping[str, float]
     """Of the flavors with a sound price, the expected cost of interruptions included."""
     price_faults: Mapping[str, Reason]
@@ -183,7 +181,6 @@ def assess(given: DecisionInput) -> Situation:
         now=present.at,
         current=present.fleet,
         observations=_merged(given.observations),
-        given_prices=given.prices,
         usd_per_hour=sound,
         price_faults=faults,
         limits=given.limits,

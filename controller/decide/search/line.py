@@ -82,18 +82,23 @@ class Lines:
 
 
 def _range(lines: Lines, goal: Goal) -> tuple[Floats, Floats]:
-    """Returns the stretch of each line that keeps price and step time within their bounds, in steps, not rounded."""
+    """Returns the stretch of each line that keeps price and step time within their bounds, in steps, not rounded.
+
+    A line whose price falls has no bound on its price: its last point is its cheapest and its fastest.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         for_speed = (goal.slowest(lines.communication_s) - lines.speed) / lines.speed_step
         for_price = (goal.max_price - lines.price) / lines.price_step
     low = np.maximum(0.0, np.where(np.isnan(for_speed), 0.0, for_speed))
-    low = np.maximum(low, np.where(lines.price_step < 0, np.where(np.isnan(for_price), 0.0, for_price), 0.0))
     high = np.where(lines.price_step > 0, for_price, np.inf)
     return low, np.minimum(high, lines.nodes)
 
 
-def _wanted(lines: Lines, goal: Goal, high: Floats) -> Floats:
-    """Returns where each line is best if it had no bounds on price and speed, in steps, not rounded."""
+def _wanted(lines: Lines, goal: Goal) -> Floats:
+    """Returns where each line is best if it had no bounds on price and speed, in steps, not rounded.
+
+    A line along which price or speed stays the same, or the price falls, is best at one of its ends.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = lines.price_step / lines.speed_step
         offset = lines.price + goal.head - slope * lines.speed
@@ -109,8 +114,7 @@ def _wanted(lines: Lines, goal: Goal, high: Floats) -> Floats:
             speed = np.where(drag > 0, (root - linear) / (2 * drag), without_drag)
         wanted = (speed - lines.speed) / lines.speed_step
     rises = (lines.price_step > 0) & (lines.speed_step > 0)
-    wanted = np.where(lines.price_step <= 0, high, np.where(rises, wanted, 0.0))
-    return np.where(np.isnan(wanted), high, wanted)
+    return np.where(rises, wanted, 0.0)
 
 
 def best_on(lines: Lines, goal: Goal) -> tuple[Ints, Floats, Floats]:
@@ -119,7 +123,7 @@ def best_on(lines: Lines, goal: Goal) -> tuple[Ints, Floats, Floats]:
     Values are inf where the line has no point within the bounds.
     """
     low, high = _range(lines, goal)
-    wanted = np.clip(_wanted(lines, goal, high), low, np.maximum(low, high))
+    wanted = np.clip(_wanted(lines, goal), low, np.maximum(low, high))
     with np.errstate(invalid="ignore"):
         speed, price = lines.speed + wanted * lines.speed_step, lines.price + wanted * lines.price_step
     relaxed = goal.values(speed, price, lines.communication_s, RELAXED_SLACK)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from controller.act.nodes import Nodes
+from controller.config.settings import WheelhouseSettings
 from controller.domain import Fleet, Instance
 from controller.domain.errors import AnsibleError, SupersededError
 from controller.domain.reasons import Said
 from controller.domain.reasons.moving import ConfiguringFailed
 from controller.edges.ansible import Outcome
-from controller.edges.connecting.ssh import SshAccess
+from controller.edges.connecting.ssh import SshAccess, config_for_people
 from controller.observe.reaching import Reaching
 from controller.supply.supplies import Supplies
+from controller.supply.wheelhouse import UPLOAD_S, archive_key
 from tests.unit.controller.harness import Controller, new_world
-from tests.unit.controller.supplying import NoBuilder, WorldStore
+from tests.unit.controller.supplying import Builder, NoBuilder, WorldStore, manifest
+
+BUILT_FOR = {"python": "3.11", "glibc": "2.36"}
+FROM_HEAD = manifest(b"from the head")
 
 
 class Playbooks:
-    """Notes each playbook that is run, and with what."""
+    """Notes each playbook that is run, and with what. A playbook that is asked for a manifest writes one."""
 
     def __init__(self) -> None:
         self.played: list[dict[str, Any]] = []
@@ -50,19 +57,27 @@ class Playbooks:
         )
         if self.error is not None:
             raise self.error
+        if "manifest" in variables:
+            assert Path(variables["sources"]).read_bytes() == b"sources"
+            Path(variables["manifest"]).write_text(json.dumps(FROM_HEAD), encoding="utf-8")
         return Outcome()
 
 
 class Desk:
-    """The nodes of a run with two workers and a head."""
+    """The nodes of a run with two workers and a head. Where packages are built, only the head can build them."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, is_built: bool = False) -> None:
         world = new_world(is_up=True, desired=dict(Fleet({"c5.large": 2})))
         world.scale()
         world.advance(10.0)
         cluster = Controller(world, root).cluster
-        settings = cluster.observer._reaching.environment
-        self.reaching = Reaching(settings, cluster.made, cluster.instances, "a-run", root / "a-run")
+        environment = cluster.observer._reaching.environment
+        if is_built:
+            nodes = environment.settings.nodes.model_copy(update={"wheelhouse": WheelhouseSettings(**BUILT_FOR)})
+            environment = replace(environment, settings=environment.settings.model_copy(update={"nodes": nodes}))
+        self.made, self.store = cluster.made, WorldStore()
+        builder = Builder(root, "another glibc") if is_built else NoBuilder()
+        self.reaching = Reaching(environment, cluster.made, cluster.instances, "a-run", root / "a-run")
         self.reaching.run_directory.mkdir()
         self.workers = cluster.workers()
         self.ids = [worker.instance_id for worker in self.workers]
@@ -70,7 +85,7 @@ class Desk:
         self.playbooks, self.members = Playbooks(), list[frozenset[str]]()
         self.is_superseded = False
         self.supplies = Supplies(
-            settings, cluster.made, self.reaching.run_directory, WorldStore(), NoBuilder(), lambda message: None
+            environment, cluster.made, self.reaching.run_directory, self.store, builder, lambda message: None
         )
         self.nodes = Nodes(
             self.playbooks, cluster.instances, self.reaching, self.supplies, self.members.append, self.check
@@ -174,6 +189,31 @@ def test_the_first_nodes_get_a_copy_of_the_training_config(desk: Desk) -> None:
     desk.nodes.configure(desk.workers, 40.0)
     original = desk.reaching.environment.path(desk.reaching.environment.settings.training.config)
     assert desk.reaching.training_config.read_bytes() == original.read_bytes()
+
+
+def test_packages_that_only_the_head_can_build_are_built_there_and_uploaded_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, is_built=True)
+    desk.nodes.configure(desk.workers, 40.0)
+    desk.nodes.configure_all()
+    first, second, *prepared = desk.playbooks.played
+    assert [played["playbook"] for played in (first, second, *prepared)] == [*["wheelhouse.yml"] * 2, *["site.yml"] * 2]
+    url = desk.store.url_to_write(desk.made.outputs.bucket, archive_key(FROM_HEAD), UPLOAD_S)
+    assert (first["upload_url"], second["upload_url"]) == ("", url)
+    for played in (first, second):
+        assert (played["nodes"], played["built_for"]) == ([desk.head], BUILT_FOR)
+        assert played["manifest"] == str(Path(played["sources"]).with_name("manifest.json"))
+        assert played["centavo"] == desk.reaching.variables()
+    for played in prepared:
+        assert played["centavo"]["wheelhouse"]["sha256"] == FROM_HEAD["sha256"]
+
+
+def test_people_get_an_ssh_config_and_can_do_without_where_the_disk_does_not_take_it(desk: Desk) -> None:
+    file = desk.reaching.environment.state_directory / "ssh_config"
+    desk.nodes.configure(desk.workers, 40.0)
+    assert file.read_text() == config_for_people(desk.reaching.access())
+    file.unlink()
+    file.mkdir()
+    assert desk.nodes.configure_all() == Outcome()
 
 
 def test_a_controller_that_was_superseded_runs_no_playbook(desk: Desk) -> None:

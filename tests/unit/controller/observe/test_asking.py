@@ -24,6 +24,7 @@ class Nodes:
     Attributes:
         asked: Whom each question went to.
         silent: Those that don't answer.
+        ahead_s: How far the clocks of those are ahead that report.
         reporting: Those whose reports the head has.
     """
 
@@ -32,6 +33,7 @@ class Nodes:
         self.silent: set[str] = set()
         self.reporting: Iterable[str] = ()
         self.launcher, self.clock = LauncherState.RUNNING, NOW
+        self.ahead_s = 0.0
 
     def ask(self, instances: Sequence[Instance]) -> Outcome:
         self.asked.append([instance.instance_id for instance in instances])
@@ -50,7 +52,11 @@ class Nodes:
 
     def _reports(self) -> bytes:
         told = {
-            worker.private_ip: {"fact": json.dumps(fact_of(worker.instance_id)), "clock": NOW, "received_at": NOW}
+            worker.private_ip: {
+                "fact": json.dumps(fact_of(worker.instance_id)),
+                "clock": NOW + self.ahead_s,
+                "received_at": NOW,
+            }
             for worker in WORKERS
             if worker.instance_id in self.reporting
         }
@@ -72,13 +78,13 @@ ALL = ["i-0", "i-1", "i-2"]
 def test_all_are_asked_until_they_have_reported_and_then_the_head_alone(nodes: Nodes) -> None:
     asking = Asking()
     first = asking.ask(HEAD, WORKERS, nodes.ask)
-    nodes.reporting = ALL
+    nodes.reporting, nodes.ahead_s = ALL, 30.0
     asking.ask(HEAD, WORKERS, nodes.ask)
     last = asking.ask(HEAD, WORKERS, nodes.ask)
     assert nodes.asked == [["i-head", *ALL], ["i-head", *ALL], ["i-head"]]
     assert first.local_facts["i-1"] == {"iteration": "told itself"}
     assert last.local_facts["i-1"] == {"iteration": fact_of("i-1")}
-    assert last.nodes == {name: NodeSeen(name, WorkerState.WARM) for name in ALL}
+    assert last.nodes == {name: NodeSeen(name, WorkerState.WARM, 30.0) for name in ALL}
     assert last.failures == {}
 
 

@@ -65,6 +65,7 @@ def test_a_rank_that_lies_can_write_its_own_fact_only() -> None:
         report(clock=True),
         report(clock=-1),
         report(clock=1e300),
+        report(clock=4e9),
         report(received_at="now"),
         report(received_at=NOW - MAX_AGE_S - 0.1),
         report(received_at=NOW + MAX_AGE_S + 0.1),
@@ -93,6 +94,11 @@ def test_a_file_that_can_not_be_read_says_nothing(content: bytes) -> None:
     assert read(content) == {}
 
 
+@pytest.mark.parametrize("late_s", [MAX_AGE_S, -MAX_AGE_S])
+def test_a_report_may_be_as_old_as_the_limit(late_s: float) -> None:
+    assert read(packed({"10.0.0.1": report(received_at=NOW - late_s, clock=NOW - late_s)})) == {"i-1": 0.0}
+
+
 def test_a_file_that_unpacks_to_too_much_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     content = packed({"10.0.0.1": report(), "pad": "x" * 5000})
     assert read(content) == {"i-1": 0.0}
@@ -105,3 +111,9 @@ def test_the_clock_of_a_node_is_told_by_way_of_the_heads() -> None:
     assert read(on_its_way) == {"i-1": 0.0}
     assert read(on_its_way, head_ahead_s=30.0) == {"i-1": 30.0}
     assert read(packed({"10.0.0.1": report(clock=NOW + 60)}), head_ahead_s=30.0) == {"i-1": 90.0}
+    assert read(packed({"10.0.0.1": report(clock=0)})) == {"i-1": -NOW}, "it was never set"
+
+
+@pytest.mark.parametrize(("off_s", "told_s"), [(DELAY_S, 0.0), (-DELAY_S, 0.0), (DELAY_S + 1.0, DELAY_S + 1.0)])
+def test_a_clock_that_is_off_by_what_a_report_may_take_is_taken_for_right(off_s: float, told_s: float) -> None:
+    assert read(packed({"10.0.0.1": report(clock=NOW + off_s)})) == {"i-1": told_s}

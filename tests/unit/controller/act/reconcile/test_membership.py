@@ -56,6 +56,10 @@ def test_the_lowest_ranks_stay() -> None:
     assert ids_of(staying(Fleet({"a": 2}), nodes)) == ("i-2", "i-3")
 
 
+def test_rank_0_stays_before_rank_1_whatever_their_names() -> None:
+    assert ids_of(staying(Fleet({"a": 1}), seen(member("i-1", 1), member("i-2", 0)))) == ("i-2",)
+
+
 def test_a_rank_that_trains_stays_before_one_of_which_nothing_is_known() -> None:
     nodes = seen(member("i-1", None, Standing.SILENT), member("i-2", 1))
     assert ids_of(staying(Fleet({"a": 1}), nodes)) == ("i-2",)

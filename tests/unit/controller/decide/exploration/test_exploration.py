@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -43,19 +44,19 @@ def exploring(
         new: Price and hinted tokens per second of the flavors that were never measured.
         speeds: What was measured.
     """
-    values = {"probe_share": 1.0, "saving_margin": 0.0, "hints_tokens_per_s": {f: s for f, (_, s) in new.items()}}
+    hints = {flavor: tokens_per_s for flavor, (_, tokens_per_s) in new.items()}
+    values = {"switching": TIMES, "probe_share": 1.0, "saving_margin": 0.0, "hints_tokens_per_s": hints}
     prices = {**USD_PER_HOUR, **{flavor: usd for flavor, (usd, _) in new.items()}}
     situation = Situation(
         now=1000.0,
         current=current,
         observations=(),
-        given_prices={},
         usd_per_hour=prices,
         price_faults={},
         limits=limits or Limits(1, 2),
         progress=Progress(1000, 1000 + steps, 1_000_000, 0.0, 1000.0),
         history=History(),
-        settings=DecideSettings(switching=TIMES, **{**values, **settings}),
+        settings=DecideSettings(**{**values, **settings}),
         flavors=tuple(sorted(prices)),
     )
     situation.__dict__["speeds"] = dict(SPEEDS if speeds is None else speeds)
@@ -66,10 +67,11 @@ def exploring(
 
 
 def least(one: Exploration, tokens_per_s: Mapping[str, float], objective: Objective) -> float:
-    """Returns the least dollars, or seconds, of the rest of the work on any fleet of one node or two."""
+    """Returns the least dollars, or seconds, of the rest of the work on any allowed fleet of one node or two."""
     model, steps = one.forecaster.model.with_speeds(tokens_per_s), one.forecaster.remaining_steps
-    known = [*model.tokens_per_s]
-    fleets = [Fleet.counted(nodes) for size in (1, 2) for nodes in itertools.combinations_with_replacement(known, size)]
+    known, most_usd = [*model.tokens_per_s], one.forecaster.bounds.max_usd_per_hour or math.inf
+    pairs = [Fleet.counted(nodes) for size in (1, 2) for nodes in itertools.combinations_with_replacement(known, size)]
+    fleets = [fleet for fleet in pairs if model.fleet_usd_per_hour(fleet) <= most_usd]
     measure = model.usd_per_step if objective is Objective.COST else model.step_time_s
     return steps * min(measure(fleet) for fleet in fleets)
 
@@ -95,6 +97,36 @@ def test_a_probe_is_expected_to_gain_what_the_quantiles_of_its_speed_gain(object
     assert probe.gain_usd == pytest.approx(expected, rel=2e-3)
     assert probe.cost_usd == pytest.approx(one.cost.planned_usd(target, {"n": hint}))
     assert probe.guess == Speed(hint, HINT_LOG_SE, is_measured=False)
+
+
+def test_a_gain_is_that_of_the_best_mixed_fleet_within_the_dollars_an_hour() -> None:
+    """Two `b` are too expensive, so that `a` and `b` are the fastest fleet, and after the probe `b` and `n`."""
+    one = exploring(
+        {"n": (2.0, 150.0)}, limits=Limits(1, 2, max_usd_per_hour=7.0), steps=100_000, objective=Objective.TIME
+    )
+    (probe,) = one.worthwhile()[1]
+    assert probe.gain_usd == pytest.approx(expected_gain(one, "n", 150.0, Objective.TIME), rel=2e-3)
+
+
+def test_a_gain_is_searched_among_few_sizes_where_fleets_may_be_large() -> None:
+    one = exploring({"n": (1.0, 300.0)}, limits=Limits(1, 5000))
+    sizes = set[int]()
+
+    def communication_s(size: int) -> float:
+        sizes.add(size)
+        return 0.25 * (size - 1)
+
+    model = replace(one.forecaster.model, communication_s=communication_s)
+    assert len(Exploration(replace(one.forecaster, model=model), one.base).worthwhile()[1]) == 1
+    assert len(sizes) < 250
+
+
+def test_a_flavor_that_gains_nothing_is_not_measured_even_where_that_costs_nothing() -> None:
+    nothing = SwitchingAssumptions(boot_s=0.0, configure_s=0.0, pause_s=0.0, drain_s=0.0)
+    for hint, count in ((1.0, 0), (300.0, 1)):
+        one = exploring({"n": (1.0, hint)}, switching=nothing, cooldown_s=0.0, probe_steps=0)
+        assert one.cost.planned_usd(Fleet({"a": 1, "n": 1}), {"n": hint}) == 0.0
+        assert len(one.worthwhile()[1]) == count
 
 
 def test_slower_quantiles_that_gain_nothing_add_nothing() -> None:
@@ -171,3 +203,13 @@ def test_the_probe_budget_must_cover_a_probe_that_does_no_work() -> None:
     for share, count in ((1.1 * idle_usd / rest_usd, 1), (0.95 * idle_usd / rest_usd, 0)):
         one = exploring({"n": (1.0, 150.0)}, limits=ROOMY, probe_share=share)
         assert len(one.worthwhile()[1]) == count
+
+
+def test_the_probe_budget_may_be_spent_to_the_last_cent() -> None:
+    free = exploring({"n": (1.0, 150.0)}, limits=ROOMY)
+    target, _ = free.worthwhile()
+    idle_usd, rest_usd = free.cost.planned_usd(target, {"n": 1e-6}), free._known[1]
+    share = idle_usd / rest_usd
+    assert share * rest_usd == idle_usd
+    for enough, count in ((share, 1), (math.nextafter(share, 0.0), 0)):
+        assert len(exploring({"n": (1.0, 150.0)}, limits=ROOMY, probe_share=enough).worthwhile()[1]) == count

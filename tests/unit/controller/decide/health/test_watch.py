@@ -99,7 +99,7 @@ def test_the_first_look_shows_where_the_training_is_and_not_that_it_moves() -> N
     assert (signs.launcher, signs.launcher_s, signs.head_silent_s) == (LauncherState.RUNNING, 0.0, None)
     one = signs.nodes["i-0"]
     assert (one.condition, one.for_s, one.step, one.marked_step) == (Condition.WELL, 0.0, 10, 10)
-    assert (one.is_member, one.has_answered) == (True, True)
+    assert (one.flavor, one.is_member, one.has_answered) == (FLAVOR, True, True)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,34 @@ def test_the_training_moves_when_at_least_half_of_its_ranks_do(done: tuple[int, 
     assert signs.is_moving is is_moving
     assert signs.still_s == (0.0 if is_moving else 20.0)
     assert signs.step == 10, "the median, or the step before"
+
+
+@pytest.mark.parametrize(("ranks", "moved"), [(1, 1), (2, 1), (3, 2)])
+def test_in_a_small_training_half_of_the_ranks_are_needed_too(ranks: int, moved: int) -> None:
+    before, fewer = [10] * ranks, [20] * (moved - 1) + [10] * (ranks - moved + 1)
+    assert after(steps(1000.0, *before), steps(1020.0, *([20] * moved), *([10] * (ranks - moved)))).is_moving
+    assert not after(steps(1000.0, *before), steps(1020.0, *fewer)).is_moving
+
+
+def test_members_that_never_made_a_step_do_not_count_as_ranks_that_stand_still() -> None:
+    starting = [fact(node, 0, state=TrainingState.STARTING) for node in (1, 2)]
+    assert after(look(1000.0, fact(0, 10), *starting), look(1020.0, fact(0, 20), *starting)).is_moving
+
+
+def test_a_training_without_ranks_does_not_move() -> None:
+    signs = after(*(look(at, unknown(0, FactMissing()), unknown(1, FactMissing())) for at in (1000.0, 1020.0)))
+    assert (signs.is_moving, signs.still_s) == (False, 20.0)
+
+
+def test_steps_that_ranks_show_at_different_looks_count_together() -> None:
+    assert after(START, steps(1020.0, 11, 10, 10, 10), steps(1040.0, 11, 11, 10, 10)).is_moving
+
+
+def test_where_those_that_moved_say_no_more_what_they_said_is_kept() -> None:
+    """The first rank made a step; then it is the only one that counts, and its fact is old."""
+    old, torn = unknown(0, FactOld(70.0, 60.0)), [unknown(node, FactTorn("step is None")) for node in (1, 2, 3)]
+    signs = after(START, steps(1020.0, 11, 10, 10, 10), look(1040.0, old, *torn))
+    assert (signs.is_moving, signs.step, signs.left_s) == (True, 10, 1980.0)
 
 
 @pytest.mark.parametrize(("at", "counted_s"), [(1020.0, 20.0), (1100.0, 100.0), (1101.0, 100.0), (990.0, 0.0)])

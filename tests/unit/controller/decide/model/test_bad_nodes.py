@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 
 from controller.decide import Batches, DecideSettings, Objective
+from controller.decide.model.bad_nodes import running_bad_nodes
+from controller.decide.model.speeds import Speed
 from controller.domain import Decision, Fleet, History, Limits, Move, MovePhase, Observation, Verdict
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import LeavesBadNodes
 from controller.domain.reasons.limits import TooSlowForDeadline
+from tests.unit.controller.decide.model.test_communication import fact
 
 BAD = "i-c5.large-0"
 SETTINGS = DecideSettings(probe_share=0.0)
@@ -27,6 +30,20 @@ def decide(training, limits: Limits, settings: DecideSettings = SETTINGS) -> Dec
     observation = with_bad_node(training.observe())
     seen = tuple(with_bad_node(earlier) for earlier in training.observations)
     return training.decide(limits, settings, observation, history=History(training.moves), earlier=seen)
+
+
+def test_the_bad_nodes_that_report_now_are_told_the_slowest_first() -> None:
+    speeds = {
+        "a": Speed(100.0, 0.1, bad_nodes={"i-2": 0.6, "i-0": 0.7, "i-1": 0.3, "i-9": 0.1}),
+        "b": Speed(100.0, 0.1, bad_nodes={"i-8": 0.2}),
+        "c": Speed(100.0, 0.1),
+    }
+    before = Observation(10.0, Fleet({"a": 4, "b": 1}), tuple(fact(node, 5) for node in (0, 1, 2, 8, 9)))
+    now = Observation(20.0, Fleet({"a": 3}), tuple(fact(node, 3) for node in (0, 1, 2)))
+    found = running_bad_nodes(speeds, (before, now))
+    assert [*found] == ["a"]
+    assert [*found["a"].items()] == [("i-1", 0.3), ("i-2", 0.6), ("i-0", 0.7)]
+    assert running_bad_nodes(speeds, ()) == {}
 
 
 @pytest.fixture

@@ -86,6 +86,11 @@ def test_a_size_that_was_measured_is_fitted_and_others_lie_between_constant_and_
     assert all(coefficient > 0 for coefficient in fitted.coefficients)
 
 
+def test_a_size_that_is_alone_is_fitted_alike_however_often_it_was_seen() -> None:
+    once, often = fit_communication([of_all(4, 0.2)], SETTINGS), fit_communication([of_all(4, 0.2)] * 25, SETTINGS)
+    assert often.coefficients == pytest.approx(once.coefficients, rel=1e-6)
+
+
 def test_what_the_formula_can_say_is_found_again() -> None:
     true = Communication((0.02, 0.0, 0.03, 0.0))
     fitted = fit_communication([of_all(size, true.seconds(size)) for size in (2, 3, 4, 8, 16)] * 3, SETTINGS)

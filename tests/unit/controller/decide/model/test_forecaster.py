@@ -30,19 +30,22 @@ TWO_A, TWO_B, ONE_A, THREE_A = Fleet({"a": 2}), Fleet({"b": 2}), Fleet({"a": 1})
 
 
 def forecaster(
-    current: Fleet = TWO_A, limits: Limits | None = None, spent_usd: float = 0.0, **settings: Any
+    current: Fleet = TWO_A,
+    limits: Limits | None = None,
+    spent_usd: float = 0.0,
+    steps: int = STEPS,
+    **settings: Any,
 ) -> Forecaster:
-    """A thousand steps remain."""
+    """A thousand steps remain, unless told."""
     chosen = DecideSettings(head_usd_per_hour=HEAD, switching=TIMES, cooldown_s=COOLDOWN_S, **settings)
     situation = Situation(
         now=NOW,
         current=current,
         observations=(),
-        given_prices={},
         usd_per_hour=USD_PER_HOUR,
         price_faults={},
         limits=limits or Limits(),
-        progress=Progress(9000, 9000 + STEPS, 9_000_000, 0.0, NOW),
+        progress=Progress(9000, 9000 + steps, 9_000_000, 0.0, NOW),
         history=History(spent_usd=spent_usd),
         settings=chosen,
         flavors=("a", "b"),
@@ -63,6 +66,11 @@ def test_what_is_left_of_deadline_and_budget_is_worked_out() -> None:
     assert one.has_deadline_or_budget
     assert (forecaster().time_left_s, forecaster().money_left_usd) == (None, None)
     assert not forecaster().has_deadline_or_budget
+
+
+def test_where_no_step_remains_none_is_forecast() -> None:
+    one = forecaster(steps=0)
+    assert (one.remaining_steps, one.stay) == (0, Forecast(TWO_A, 0.0, 0.0, 0.0))
 
 
 def test_a_step_takes_and_costs_what_speeds_and_prices_say() -> None:
@@ -245,6 +253,15 @@ def test_a_search_gets_no_bounds_without_deadline_and_budget_and_none_below_zero
 def test_a_search_from_a_fleet_of_unknown_speed_counts_no_work_of_it() -> None:
     found = forecaster(Fleet({"new": 1}), Limits(deadline_at=NOW + 1250.0, budget_usd=2.5)).bounds_within(0.25)
     assert (found.max_step_s, found.max_usd_per_step) == (pytest.approx(0.88), pytest.approx(0.002))
+
+
+@pytest.mark.parametrize("steps", [1, 20, 21])
+def test_a_search_gets_the_bounds_of_a_single_step_where_no_more_remain(steps: int) -> None:
+    """The first 20 steps are made while the new nodes boot."""
+    limits = Limits(deadline_at=NOW + 1250.0, budget_usd=2.5)
+    found = forecaster(limits=limits, steps=steps).bounds_within(0.25)
+    assert found.max_step_s == pytest.approx(1000 - 100 - 20)
+    assert found.max_usd_per_step == pytest.approx(2.0 - 4.0 * 100 / 3600)
 
 
 def test_the_usual_bounds_keep_the_usual_share_to_spare() -> None:

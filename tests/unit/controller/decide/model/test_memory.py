@@ -86,7 +86,9 @@ def test_nodes_whose_flavor_seems_too_small_stay_where_they_are(training: Traini
 )
 def test_only_a_node_that_has_trained_for_a_while_tells_the_need(training: Training, unfit: dict[str, object]) -> None:
     present = training.observe(**{"peak_memory_bytes": NEEDED, **unfit})
+    long = training.observe(peak_memory_bytes=NEEDED, window=20)
     assert peak_bytes((present,), 20) == {}
+    assert peak_bytes((long,), 20) == dict.fromkeys(long.fleet.present, NEEDED)
     assert too_small((present,), settings({"x1.tiny": GIB})) == {}
 
 
@@ -104,9 +106,10 @@ def test_the_need_is_that_of_the_flavor_that_needs_least_and_the_highest_peak_of
     peaks = {"t2.large": NEEDED, "t2.xlarge": 2 * NEEDED}
     present = training.observe()
     told = tuple(replace(fact, peak_memory_bytes=peaks[fact.flavor]) for fact in present.facts)
-    earlier = Observation(present.at - 5, present.fleet, tuple(replace(f, peak_memory_bytes=MIB) for f in told))
-    found = too_small((earlier, Observation(present.at, present.fleet, told)), settings({"c5.large": 2 * GIB}))
-    assert found == {"c5.large": SMALL}
+    less = Observation(present.at - 5, present.fleet, tuple(replace(f, peak_memory_bytes=MIB) for f in told))
+    most = Observation(present.at, present.fleet, told)
+    for observations in ((less, most), (most, replace(less, at=present.at + 5))):
+        assert too_small(observations, settings({"c5.large": 2 * GIB})) == {"c5.large": SMALL}
 
 
 def test_where_every_other_flavor_is_too_small_the_fleet_stays(training: Training) -> None:

@@ -74,6 +74,15 @@ def test_windows_that_overlap_count_once(later: int, steps: int) -> None:
     assert measure_speeds(looks, {}, SETTINGS)[FLAVOR].steps == steps
 
 
+def test_a_fact_that_does_not_count_hides_none_that_is_told_after_it() -> None:
+    """The first rank has just started, and then its next window is not over yet."""
+    first = fact(0, 2, step=1000, window=5), fact(1, 2, step=1000)
+    second = fact(0, 2, step=1050, window=50), fact(1, 2, step=1050)
+    third = fact(0, 2, step=1051, window=50), fact(1, 2, step=1100)
+    looks = [Observation(100.0 + n, Fleet({FLAVOR: 2}), facts) for n, facts in enumerate((first, second, third))]
+    assert [measure_speeds(looks[: n + 1], {}, SETTINGS)[FLAVOR].steps for n in range(3)] == [50, 150, 200]
+
+
 @pytest.mark.parametrize(("values", "middle"), [([3.0], 3.0), ([5.0, 1.0], 3.0), ([9.0, 1.0, 4.0], 4.0)])
 def test_the_median_is_the_middle_or_the_mean_of_two(values: list[float], middle: float) -> None:
     assert median(values) == middle
@@ -138,6 +147,10 @@ def test_an_interval_of_95_percent_is_about_two_errors_wide() -> None:
         ([2000.0] * 5 + [1850.0] * 3, 8),
         ([2000.0] * 5 + [1790.0] * 3, 3),
         ([2000.0] * 5 + [1000.0, 1000.0, 2000.0], 3),
+        ([1000.0] * 3 + [2000.0] * 8, 11),
+        ([1.0] * 5 + [2.0] + [4.0] * 3, 3),
+        ([4.0] * 5 + [2.0] + [1.0] * 3, 4),
+        ([0.904] * 5 + [0.9990745099403855] * 3, 8),
         (logs(0.0, 0.1, -0.1, 0.1, -0.1, -0.4, -0.4, -0.4), 8),
         (logs(0.0, 0.1, -0.1, 0.1, -0.1, -0.5, -0.5, -0.5), 3),
     ],
@@ -150,6 +163,10 @@ def test_an_interval_of_95_percent_is_about_two_errors_wide() -> None:
         "a small change",
         "a change that counts",
         "the last one as before",
+        "a slow start is no change",
+        "halfway to a faster speed",
+        "halfway to a slower speed",
+        "exactly the most that is no change",
         "within the noise",
         "beyond the noise",
     ],
@@ -163,6 +180,7 @@ def test_windows_count_since_the_node_last_changed(levels: list[float], counted:
     [
         ([2000.0, 2000.0, 1590.0], None, {"i-2": 0.795}),
         ([2000.0, 2000.0, 1610.0], None, {}),
+        ([1.0, 1.0, 0.8], None, {}),
         ([2000.0, 1000.0], None, {}),
         (logs(-0.2, -0.1, 0.0, 0.1, 0.2, -0.5), None, {}),
         (logs(-0.04, -0.02, 0.0, 0.02, 0.04, -0.5), None, {"i-5": math.exp(-0.5)}),
@@ -196,6 +214,7 @@ HALF = Flavor(FLAVOR, burstable=True, baseline_share=0.5)
         (HALF, 2000.0, 1000.0, (JudgedByBaseline(0.5),)),
         (HALF, 1510.0, 755.0, (JudgedByBaseline(0.5),)),
         (HALF, 1490.0, 1490.0, (CreditsSpent(),)),
+        (replace(HALF, baseline_share=0.4), 1400.0, 1400.0, (CreditsSpent(),)),
         (replace(HALF, baseline_share=1.0), 1490.0, 1490.0, (JudgedByBaseline(1.0),)),
         (replace(HALF, baseline_share=None), 1490.0, 1490.0, ()),
         (replace(HALF, burstable=False), 1490.0, 1490.0, ()),

@@ -76,7 +76,6 @@ def forecaster(
         now=0.0,
         current=current,
         observations=(),
-        given_prices={},
         usd_per_hour=prices,
         price_faults={},
         limits=limits or Limits(1, 4),

@@ -27,6 +27,22 @@ def lines(*rows: tuple[float, float, float, float, int, float]) -> Lines:
     return Lines(**{field.name: column for field, column in zip(fields(Lines), columns, strict=True)})
 
 
+@pytest.mark.parametrize("objective", Objective)
+def test_a_fleet_without_speed_is_worth_nothing_whatever_it_costs(objective: Objective) -> None:
+    with np.errstate(all="raise"):
+        values = goal(objective=objective).values(np.zeros(2), np.array([1.0, 0.0]), np.zeros(2))
+    assert values.tolist() == [math.inf, math.inf]
+
+
+@pytest.mark.parametrize(("bound", "value"), [("max_price", 2.0), ("max_step_s", 3.5), ("max_usd_per_step", 7.0)])
+def test_a_bound_may_be_reached_and_not_passed(bound: str, value: float) -> None:
+    """A step takes 3 s and waits for 0.5 s, for $2 a second."""
+    fleet = np.array([200.0]), np.array([2.0]), np.array([0.5])
+    assert goal(**{bound: value}).values(*fleet, slack=0.0).tolist() == [7.0]
+    assert goal(**{bound: 0.99 * value}).values(*fleet, slack=0.0).tolist() == [math.inf]
+    assert goal(**{bound: 0.99 * value}).values(*fleet, slack=0.02).tolist() == [7.0]
+
+
 ROWS = [
     row
     for row in itertools.product(

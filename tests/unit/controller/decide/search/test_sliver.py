@@ -241,8 +241,15 @@ def test_the_nodes_that_are_left_go_to_the_last_flavors_in_the_best_way(
         assert value == pytest.approx(BATCH / speed * (1.0 if goal else price))
 
 
-def test_where_the_last_flavors_have_no_room_for_what_is_left_there_is_no_fleet() -> None:
-    assert finished([[0, 0, 0, 0], [0, 1, 0, 0]], [0, 2], size=5, **FAST)[1] == [3, 1, 1, 0]
+@pytest.mark.parametrize(
+    ("other", "pair", "counts"),
+    [([0, 1, 0, 0], [0, 2], [3, 1, 1, 0]), ([0, 2, 0, 0], [2, 3], [0, 2, 1, 2])],
+    ids=["slow ones", "fast ones"],
+)
+def test_where_the_last_flavors_have_no_room_for_what_is_left_there_is_no_fleet(
+    other: list[int], pair: list[int], counts: list[int]
+) -> None:
+    assert finished([[0, 0, 0, 0], other], pair, size=5, **FAST)[1] == counts
 
 
 def test_a_best_fleet_is_only_replaced_by_a_better_one() -> None:

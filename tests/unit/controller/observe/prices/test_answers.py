@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from controller.domain import Price
+from controller.domain.prices.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
 from controller.observe.prices.answers import (
     DEFAULT_INTERRUPTIONS_PER_HOUR,
     overridden,
@@ -18,11 +19,11 @@ from controller.observe.prices.answers import (
 NOON = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 
 
-def product(flavor, usd, unit="Hrs"):
+def product(flavor, usd, unit="Hrs", **attributes):
     dimension = {"unit": unit, "pricePerUnit": {"USD": usd}}
     return json.dumps(
         {
-            "product": {"attributes": {"instanceType": flavor}},
+            "product": {"attributes": {"instanceType": flavor, **attributes}},
             "terms": {"OnDemand": {"A.B": {"priceDimensions": {"A.B.C": dimension}}}},
         }
     )
@@ -44,6 +45,20 @@ def test_the_pricing_apis_answer_gives_hourly_prices_with_their_age():
 )
 def test_torn_entries_and_prices_of_zero_are_left_out(torn):
     assert parse_on_demand([torn], 0.0) == {}
+
+
+@pytest.mark.parametrize("region", ["", "EUW3-", "USE1-"])
+def test_prices_of_extras_are_known_by_their_usage_and_unit(region):
+    usages = {
+        NAT_GATEWAY: ("NatGateway-Hours", "Hrs"),
+        NAT_GB: ("NatGateway-Bytes", "GB"),
+        VOLUME: ("EBS:VolumeUsage.gp3", "GB-Mo"),
+        ADDRESS: ("PublicIPv4:InUseAddress", "Hrs"),
+    }
+    extras = [product("any", "0.05", unit, usagetype=region + usage) for usage, unit in usages.values()]
+    assert parse_on_demand(extras, 3.0) == {name: Price(name, 0.05, "AWS pricing API", 3.0) for name in usages}
+    box = product("c5.large", "0.085", usagetype=f"{region}BoxUsage:c5.large")
+    assert parse_on_demand([box], 3.0).keys() == {"c5.large"}
 
 
 def test_of_the_spot_history_the_latest_of_each_zone_counts_and_of_the_zones_the_lowest():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,30 @@ def test_the_volume_of_a_node_is_in_its_price_and_still_is_where_terraform_was_n
     assert set(office.book.usd_per_hour) == {"c5.large", "t2.large"}, "what is no instance type is not listed as one"
     later = open_book(office.environment, office.aws, lambda: NOON, office.told.append)
     assert later.usd_per_hour["c5.large"] == pytest.approx(0.095)
+
+
+def test_a_head_of_a_flavor_keeps_its_price_without_the_volume_of_the_flavors_nodes(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    office.environment.prices_file.write_text(LIST + "gp3-gb-month: 0.073\n")
+    prices = office.book.of(Wanted(volume_gb={"c5.large": 100.0}, heads=frozenset({"c5.large"})))
+    head = head_price(prices, "c5.large")
+    assert head is not None and head.usd_per_hour == 0.085
+    assert prices["c5.large"].usd_per_hour == pytest.approx(0.095)
+
+
+def test_the_sizes_of_volumes_are_kept_in_a_file_and_can_not_be_where_the_disk_does_not_take_it(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    office.environment.prices_file.write_text(LIST + "gp3-gb-month: 0.073\n")
+    file = office.environment.state_directory / "volumes.json"
+    for gb, usd_per_hour in ((100.0, 0.095), (200.0, 0.105)):
+        assert office.book.of(Wanted(volume_gb={"c5.large": gb}))["c5.large"].usd_per_hour == pytest.approx(
+            usd_per_hour
+        )
+        assert json.loads(file.read_text()) == {"c5.large": gb}
+    file.unlink()
+    file.mkdir()
+    wanted = Wanted(volume_gb={"c5.large": 100.0})
+    assert office.book.of(wanted)["c5.large"].usd_per_hour == pytest.approx(0.095)
 
 
 def test_a_listed_price_expects_no_interruptions_unless_they_are_given(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from controller.domain import Instance, Market, Price
 from controller.domain.errors import ConfigError
-from controller.domain.prices.standing import EXTRAS
+from controller.domain.prices.standing import ADDRESS, EXTRAS, NAT_GATEWAY
 from controller.edges.terraform import Outputs
 from controller.observe.made import Made
 from controller.observe.prices.asked import Wanted
@@ -23,9 +24,9 @@ PRICES = {name: Price(name, usd) for name, usd in {"c5.large": 0.5, "a": 0.25, "
 
 
 class Desk:
-    def __init__(self, root: Path, prices: dict[str, Price]) -> None:
+    def __init__(self, root: Path, prices: dict[str, Price], outputs: Outputs = OUTPUTS) -> None:
         self.asked: list[Outputs | None] = []
-        self.made = Made(Terraform(), "test")
+        self.made = Made(Terraform(outputs), "test")
 
         def load(outputs: Outputs | None) -> dict[str, Price]:
             self.asked.append(outputs)
@@ -38,6 +39,14 @@ def test_the_head_and_every_worker_are_paid(tmp_path: Path) -> None:
     costs = Desk(tmp_path, PRICES).costs
     assert costs.usd_per_hour(WORKERS) == 0.125 + 2 * 0.5 + 0.25
     assert costs.usd_per_hour([]) == costs.head_usd_per_hour == 0.125
+
+
+def test_what_runs_beside_the_head_is_paid_with_it(tmp_path: Path) -> None:
+    extras = {NAT_GATEWAY: Price(NAT_GATEWAY, 0.0625), ADDRESS: Price(ADDRESS, 0.03125)}
+    outputs = replace(OUTPUTS, nat_gateways=1, public_addresses=2)
+    costs = Desk(tmp_path, {**PRICES, **extras}, outputs).costs
+    assert costs.head_usd_per_hour == 0.125 + 0.0625 + 2 * 0.03125
+    assert costs.usd_per_hour(WORKERS) == costs.head_usd_per_hour + 2 * 0.5 + 0.25
 
 
 @pytest.mark.parametrize("missing", ["a", "t3.small"])
