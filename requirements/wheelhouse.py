@@ -61,6 +61,8 @@ INPUTS = (
     "hashed/uv.txt",
 )
 """The files of this folder that decide what is in a wheelhouse."""
+PIP_WHEEL = ("--quiet", "--no-cache-dir", "--require-hashes", "--no-deps", "--no-build-isolation")
+"""Without pip's cache, which would give a Horovod that was built with other flags."""
 UPLOAD_LIMIT_S = 600
 UPLOAD_URL = "WHEELHOUSE_UPLOAD_URL"
 IMPORTS = "import mxnet, horovod.mxnet, gluonnlp"
@@ -250,8 +252,7 @@ def fill(house: Path, work: Path, target: Target) -> None:
         "MAKEFLAGS": f"-j{jobs}",
     }
     lists = [word for name in ("node", "uv") for word in ("-r", str(HERE / "hashed" / f"{name}.txt"))]
-    pip = [str(python), "-m", "pip", "wheel", "--quiet", "--require-hashes", "--no-deps", "--no-build-isolation"]
-    run([*pip, *lists, "--wheel-dir", str(wheels)], flags)
+    run([str(python), "-m", "pip", "wheel", *PIP_WHEEL, *lists, "--wheel-dir", str(wheels)], flags)
     say("3/4 the kernels")
     run([str(python), "-m", "trainer.model.kernels", "--for-all", str(house / "kernels")], {"PYTHONPATH": str(ROOT)})
     shutil.rmtree(environment)  # what was built must not lean on it

@@ -25,6 +25,7 @@ class Doer:
         self,
         cluster: Cluster,
         configure_s: float,
+        now: Callable[[], float],
         tell: Callable[[str], None],
         before: Callable[[Action], None] = lambda action: None,
     ) -> None:
@@ -33,10 +34,12 @@ class Doer:
         Args:
             cluster: What is acted on.
             configure_s: The time limit of configuring nodes, in seconds.
+            now: Returns the time (seconds since the epoch).
             tell: Tells people what is done.
             before: Is told of each action before it is done, and keeps what has to be kept by then.
         """
-        self._cluster, self._configure_s, self._tell, self._before = cluster, configure_s, tell, before
+        self._cluster, self._configure_s, self._now = cluster, configure_s, now
+        self._tell, self._before = tell, before
 
     def do(self, actions: Iterable[Action]) -> None:
         """Does the actions in their order.
@@ -78,8 +81,17 @@ class Doer:
     def _configure(self, action: Configure) -> None:
         head = " and the head" if action.with_head else ""
         self._tell(f"preparing {len(action.nodes)} nodes{head}")
-        self._cluster.configure(self._instances(action.nodes), self._configure_s, with_head=action.with_head)
+        nodes, began = self._instances(action.nodes), self._now()
+        self._cluster.configure(nodes, self._configure_s, with_head=action.with_head)
+        self._tell(prepared(nodes, began, self._now()))
 
     def _instances(self, nodes: Iterable[str]) -> list[Instance]:
         wanted = {*nodes}
         return [worker for worker in self._cluster.last_workers() if worker.instance_id in wanted]
+
+
+def prepared(nodes: Iterable[Instance], began: float, ended: float) -> str:
+    """Returns for people how long preparing took, and how long ago EC2 launched each of the nodes, which are warm."""
+    ages = [f"{node.instance_id} {ended - node.launched_at:.0f} s" for node in nodes if node.launched_at is not None]
+    warm = f"; warm after its launch: {', '.join(ages)}" if ages else ""
+    return f"prepared in {ended - began:.0f} s{warm}"

@@ -118,7 +118,7 @@ class Mover:
         if actions == (Reached(),):
             step.reach()
             return
-        Doer(self._cluster, self._limits.configure_s, step.tell, partial(step.keep, seen)).do(actions)
+        Doer(self._cluster, self._limits.configure_s, self._clock.now, step.tell, partial(step.keep, seen)).do(actions)
 
     def _wait(self, wait: Wait, step: _Step, seen: Seen, observation: Observation) -> None:
         """Tells people what is waited for. Raises CentavoError where a goal with a way back is not worth waiting."""

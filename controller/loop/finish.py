@@ -90,7 +90,7 @@ def _is_given_back(job: Job, stop: Stopping, is_finished: bool) -> bool:
     )
     actions = next_actions(Goal(NO_NODES), seen)
     left = stop.done_of(actions)
-    Doer(cluster, timeouts.configure_s, job.note).do(left)
+    Doer(cluster, timeouts.configure_s, job.clock.now, job.note).do(left)
     return left == [Reached()]
 
 

@@ -55,7 +55,7 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
 def _go_on(job: Job, coming_up: ComingUp) -> bool:
     """Does what is next to start the training. Returns whether it was started."""
     actions = coming_up.wait()
-    Doer(job.cluster, job.settings.timeouts.configure_s, job.note).do(actions)
+    Doer(job.cluster, job.settings.timeouts.configure_s, job.clock.now, job.note).do(actions)
     return actions == (Reached(),) or StartTraining() in actions
 
 

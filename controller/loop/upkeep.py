@@ -37,7 +37,7 @@ class Upkeep:
         )
         actions = [a for a in next_actions(Goal(wanted), seen) if not isinstance(a, (Wait, Reached))]
         try:
-            Doer(cluster, timeouts.configure_s, self._job.note).do(actions)
+            Doer(cluster, timeouts.configure_s, self._job.clock.now, self._job.note).do(actions)
         except AnsibleError as error:
             for node, said in error.hosts.items():
                 self._aside.put([node], said)

@@ -22,8 +22,11 @@ from tests.support.sandbox import LEFT_OUT, REPOSITORY, client_of, free_ports, p
 HERE = Path(__file__).parent
 REGION = "us-east-1"
 STATE_BUCKET = "centavo-rehearsal-state"
-FLEET = {"t2.medium": 2}
+FLEET = {"t2.medium": 1, "c5.large": 1}
+"""Both flavors, as in the shipped environment: the controller compares what it has measured."""
 HEAD = {"instance_type": "t3.small", "volume_gb": 8, "ssh_from": ["198.51.100.254/32"]}
+# How long the parts of a move take here, in seconds, and a margin that suits a training of minutes.
+SWITCHING = {"boot_s": 20, "configure_s": 45, "pause_s": 3, "drain_s": 20}
 FLAVORS = {"t2.medium": {"max_nodes": 3, "volume_gb": 8}, "c5.large": {"max_nodes": 3, "volume_gb": 8}}
 
 
@@ -108,4 +111,6 @@ def outside(place: Place) -> Mapping[str, str]:
         "CENTAVO__CONTROLLER__INTERVAL_S": "15",
         "CENTAVO__CONTROLLER__MINIMUM_WINDOW": "20",
         "CENTAVO__CONTROLLER__COOLDOWN_S": "0",
+        "CENTAVO__CONTROLLER__DECIDE__SWITCHING": json.dumps(SWITCHING),
+        "CENTAVO__CONTROLLER__DECIDE__SWITCHING_MARGIN": "0",
     }

@@ -20,6 +20,10 @@ from tests.support.sandbox import move_phases, running_instances
 SIZE = sum(FLEET.values())
 STEP = r"step [1-9]\d* of .* [1-9]\d* ranks train"
 """A line of the controller that shows a step of ranks."""
+WARM = "warm after its launch: "
+"""What the controller says of new nodes, with the seconds that each of them took."""
+NOTHING_LEFT = "Nothing of it costs money any more."
+"""What `destroy` says at its end."""
 INTENDED = ("open-network", "change-iam")
 """The dangers of a first plan that a person has to acknowledge."""
 
@@ -92,20 +96,24 @@ class Rehearsal:
     def move(self) -> str:
         """Waits for a move to the other flavor."""
         training = self._running()
-        training.wait_for(lambda: "done" in move_phases(self.place.latest_run), 900, "a move that is done")
-        return found_in(training.text(), r"move.*done|is done") or "moved"
+        training.wait_for(lambda: "done" in move_phases(self.place.latest_run), 600, "a move that is done")
+        fleet = found_in(training.text(), r": the fleet is ").rpartition(": ")[-1]
+        return f"{fleet}; {self._warm()}"
 
     def lose_a_node(self) -> str:
         """Terminates a worker as EC2 would lose it, and waits until another one trains in its place."""
         lost = self._workers()[0]["InstanceId"]
         self.place.client("ec2").terminate_instances(InstanceIds=[lost])
 
-        def is_replaced() -> bool:
-            ids = [worker["InstanceId"] for worker in self._workers()]
-            return lost not in ids and len(ids) == SIZE
+        training = self._running()
+        before = len(training.text())
 
-        self._running().wait_for(is_replaced, 600, f"a node in the place of {lost}")
-        return f"{lost} was terminated, and its group launched another"
+        def trains_again() -> bool:
+            since_a_node_is_warm = training.text()[before:].partition(WARM)[-1]
+            return bool(found_in(since_a_node_is_warm, rf" {SIZE} ranks train"))
+
+        training.wait_for(trains_again, 600, f"a node that trains in the place of {lost}")
+        return f"{lost} was terminated; another one trains in its place; {self._warm()}"
 
     def end(self) -> str:
         """Waits for the end of the training, which gives all nodes back."""
@@ -117,9 +125,14 @@ class Rehearsal:
         return f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs"
 
     def destroy(self) -> str:
-        """Removes everything that was made."""
-        text = self._finish("destroy", limit_s=600)
-        return found_in(text, r"[Kk]ept|keeps|costs|[Dd]estroy") or "everything is removed"
+        """Removes everything that was made: the bucket with the training's results only when that is asked for."""
+        refused = self._finish("destroy", limit_s=300, status=1)
+        if "nothing was destroyed" not in refused:
+            raise RehearsalError(f"A bucket that holds the results was not noticed.\n{refused}")
+        text = self._finish("destroy", "--delete-data", limit_s=600)
+        if NOTHING_LEFT not in text:
+            raise RehearsalError(f"Something still costs money.\n{text}")
+        return f"refused at first, since the bucket held the results; then: {NOTHING_LEFT}"
 
     def cloud_down(self) -> str:
         """Ends the cloud, and compares what this machine has with what it had before."""
@@ -158,6 +171,10 @@ class Rehearsal:
         text = self._start(command, *arguments).finish(limit_s, status)
         print(text, flush=True)
         return text
+
+    def _warm(self) -> str:
+        """Returns how long the last new nodes took, as the controller told it."""
+        return found_in(self._running().text(), WARM).partition(": ")[-1] or "no time was told"
 
     def _running(self) -> Running:
         assert self._training is not None

@@ -106,14 +106,13 @@ class MachineHost:
 
     def _prepare(self) -> None:
         self._volume.attach()
-        seed(self._volume.root, self._shared.environment)
+        seed(self._volume.root, self._shared.environment(self._spec))
         subnet = self._shared.subnet(self._spec)
         self._namespace = self._shared.bridges.plug(self._spec, subnet)
         self._make_groups()
 
     def _make_groups(self) -> None:
-        cores = self._spec.vcpus if self._spec.speed is None else self._spec.speed
-        self._groups.make(self._spec.memory_mib, cores)
+        self._groups.make(self._spec.memory_mib, self._spec.vcpus)
 
     def _machine(self, namespace: Namespace) -> Machine:
         return Machine(

@@ -34,12 +34,18 @@ class Shared:
             raise MachineError(f"its subnet {spec.subnet_id} does not exist any more")
         return found
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The variables of every session and service of a machine: where the API answers. EC2 sets none of them."""
+    def environment(self, spec: HostSpec) -> dict[str, str]:
+        """Returns the variables of every session and service of a machine. EC2 sets none of them.
+
+        They say where the API answers, and how fast the machine's flavor computes. The trainer brakes itself. A machine
+        with less of a core would also boot and install as slowly, which no instance of EC2 does.
+        """
         settings = self.configuration.settings
-        return {
+        variables = {
             "AWS_ENDPOINT_URL": settings.endpoint,
             "AWS_REGION": settings.region,
             "AWS_DEFAULT_REGION": settings.region,
         }
+        if spec.speed is not None:
+            variables["CENTAVO_EMULATED_SPEED"] = f"{spec.speed:g}"
+        return variables

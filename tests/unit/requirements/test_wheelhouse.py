@@ -183,3 +183,19 @@ def test_the_head_gets_all_that_it_needs_to_know_the_wheelhouse_by_the_same_name
     )
     assert own["digest"] == heads["digest"]
     assert (tmp_path / "head" / "trainer" / "model" / "kernels" / "__main__.py").is_file()
+
+
+def test_no_wheel_that_was_built_elsewhere_gets_into_a_wheelhouse(
+    program: ModuleType, target: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pip's cache may hold a Horovod that was built with other flags and without the mended line."""
+    commands: list[list[str]] = []
+
+    def run(command: list[str], more: dict[str, str] | None = None) -> None:
+        commands.append(command)
+        (tmp_path / "venv").mkdir(exist_ok=True)
+
+    monkeypatch.setattr(program, "run", run)
+    program.fill(tmp_path / "house", tmp_path, target)
+    (wheel,) = (command for command in commands if command[1:4] == ["-m", "pip", "wheel"])
+    assert "--no-cache-dir" in wheel

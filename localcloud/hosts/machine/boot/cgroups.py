@@ -29,12 +29,12 @@ class ControlGroups:
         self._clouds = [hierarchy / cloud for hierarchy in hierarchies]
         self._groups = [hierarchy / cloud / instance_id for hierarchy in hierarchies]
 
-    def make(self, memory_mib: int, cores: float) -> None:
+    def make(self, memory_mib: int, cores: int) -> None:
         """Makes the groups with their limits. A limit whose controller this machine does not give is left out.
 
         Args:
             memory_mib: the memory of the instance type.
-            cores: how many cores the machine may use, or what share of one.
+            cores: how many cores the machine may use.
         """
         for group in self._groups:
             if self._is_version_2:
@@ -77,9 +77,9 @@ class ControlGroups:
                 cloud.rmdir()
 
 
-def limits(memory_mib: int, cores: float) -> dict[str, str]:
+def limits(memory_mib: int, cores: int) -> dict[str, str]:
     """Returns the contents of the files that limit a group, for both versions."""
-    memory, quota = str(memory_mib * MIB), str(int(cores * PERIOD_US))
+    memory, quota = str(memory_mib * MIB), str(cores * PERIOD_US)
     return {
         "memory.limit_in_bytes": memory,
         "memory.max": memory,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +17,8 @@ def seed(root: Path, environment: Mapping[str, str]) -> None:
 
     Args:
         root: the root file system.
-        environment: the variables of every session and service.
+        environment: the variables of every session and service. PAM gives them to SSH's sessions, systemd to its
+            services, and the profile to the login shells of `runuser`, which start no session of PAM's with them.
     """
     for name, text in files(environment).items():
         path = root / name
@@ -35,6 +37,7 @@ def files(environment: Mapping[str, str]) -> dict[str, str]:
         "etc/environment": "".join(f"{line}\n" for line in variables),
         "etc/systemd/system.conf.d/localcloud.conf": "[Manager]\n"
         + "".join(f'DefaultEnvironment="{line}"\n' for line in variables),
+        "etc/profile.d/localcloud.sh": "".join(f"export {shlex.quote(line)}\n" for line in variables),
     }
 
 

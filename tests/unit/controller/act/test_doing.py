@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -34,13 +34,15 @@ class Desk:
     configured: list[tuple[Any, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.cluster = Cluster.training(Fleet({"a": 3}), Clock())
+        self.clock = Clock()
+        self.cluster = Cluster.training(Fleet({"a": 3}), self.clock)
         self.cluster.observe()
         self.cluster.calls.clear()
         self.cluster.configure = self.configure  # type: ignore[method-assign]
-        self.doer = Doer(self.cluster, CONFIGURE_S, self.told.append, self.before.append)
+        self.doer = Doer(self.cluster, CONFIGURE_S, self.clock.now, self.told.append, self.before.append)
 
     def configure(self, instances: list[Instance], timeout_s: float, *, with_head: bool = False) -> None:
+        self.clock.sleep(30)
         self.configured.append(([i.instance_id for i in instances], timeout_s, with_head))
 
 
@@ -55,7 +57,16 @@ def desk() -> Desk:
 def test_nodes_are_configured_within_the_time_with_or_without_the_head(desk: Desk, with_head: bool, told: str) -> None:
     desk.doer.do([Configure(("i-1", "i-3"), with_head=with_head)])
     assert desk.configured == [(["i-1", "i-3"], CONFIGURE_S, with_head)]
-    assert desk.told == [told]
+    assert desk.told[0] == told
+
+
+def test_people_are_told_how_long_preparing_took_and_since_when_each_node_is_there(desk: Desk) -> None:
+    now = desk.clock.now()
+    launched = {"i-1": now - 12, "i-3": now - 15.4}
+    workers = desk.cluster.last_workers()
+    desk.cluster.seen = tuple(replace(each, launched_at=launched.get(each.instance_id)) for each in workers)
+    desk.doer.do([Configure(("i-1", "i-3"), with_head=False)])
+    assert desk.told[-1] == "prepared in 30 s; warm after its launch: i-1 42 s, i-3 45 s"
 
 
 def test_what_changes_the_training_is_told(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import yaml
@@ -24,6 +25,13 @@ def test_sessions_and_services_know_where_the_api_answers() -> None:
         'DefaultEnvironment="AWS_ENDPOINT_URL=http://127.0.0.1:5590"'
         in found["etc/systemd/system.conf.d/localcloud.conf"]
     )
+
+
+def test_a_login_shell_that_no_session_of_pam_gave_variables_knows_them_too(tmp_path: Path) -> None:
+    seed(tmp_path, {"AWS_ENDPOINT_URL": "http://127.0.0.1:5590", "NAME": "two words"})
+    command = f'. {tmp_path}/etc/profile.d/localcloud.sh; printf "%s|%s" "$AWS_ENDPOINT_URL" "$NAME"'
+    done = subprocess.run(["env", "-i", "sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout == "http://127.0.0.1:5590|two words"
 
 
 def test_a_link_in_the_image_does_not_lead_out_of_it(tmp_path: Path) -> None:
