@@ -1,4 +1,4 @@
-"""The command `centavo`. Exit codes: 0 done; 1 to 18 the errors of `controller.domain.errors`; 130 stopped by a person.
+"""The command `centavo`. Exit codes: 0 done; 1 to 19 the errors of `controller.domain.errors`; 130 stopped by a person.
 
 `centavo review` (or `plan`) ends with 0 when nothing would change, 2 when something would, 3 when the guard refuses it.
 """
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace, clock: SystemClock) -> int:
     context.admit = partial(admit, context)
     with ExitStack() as stack:
         if options.alone is not None:
-            stack.enter_context(context.alone(options.alone))
+            stack.enter_context(context.owner.alone(options.alone))
         code: int = options.command(context, options)
     return code
 

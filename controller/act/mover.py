@@ -31,6 +31,7 @@ from controller.domain.errors import (
     FlavorsError,
     GuardError,
     HeadError,
+    LeaseUncertainError,
     StoppedError,
 )
 from controller.domain.goal import goal_of
@@ -84,7 +85,7 @@ class Mover:
         step = _Step(self._track, move)
         try:
             self._pass(step, observation)
-        except StoppedError:
+        except (StoppedError, LeaseUncertainError):  # these say nothing about the move
             raise
         except CentavoError as error:
             self._failed(step, error)

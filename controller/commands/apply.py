@@ -136,7 +136,7 @@ def _apply(
     if plan.is_empty:
         print("Nothing to do: the reviewed plan changes nothing.")
         return False
-    context.check_lock()
+    context.owner.check()
     terraform.apply(file)
     return True
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from controller.cluster import LiveCluster
 from controller.commands.exports import export, export_terraform_rc
 from controller.commands.shared.before_apply import check_before_apply
 from controller.commands.shared.node_memory import refuse_too_small
+from controller.commands.shared.owned import Owner
 from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
@@ -31,7 +31,6 @@ from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
 from controller.observe.prices.listed import require_prices
 from controller.observe.progress import read_progress
-from controller.record.environment_lock import EnvironmentLock, locked
 from controller.record.journal import Journal
 from controller.record.journal.runs import start_run, unfinished_run
 from controller.record.live.reporter import Reporter
@@ -55,32 +54,7 @@ class Context:
         api = AwsPrices(self.environment.settings.aws.region)
         self.book = open_book(self.environment, api, self.clock.now, self.note)
         self._journal: Journal | None = None
-        self._lock: EnvironmentLock | None = None
-
-    # the lock
-
-    @contextmanager
-    def alone(self, command: str) -> Iterator[None]:
-        """Keeps other commands that change things out of the environment while inside.
-
-        Raises:
-            LockedError: Another command is inside.
-        """
-        environment = self.environment
-        with locked(environment.state_directory, environment.name, command, self.clock.now(), self.note) as lock:
-            self._lock = lock
-            yield
-
-    def check_lock(self) -> None:
-        """Raises SupersededError when the environment's lock was taken, and is lost."""
-        if self._lock is not None:
-            self._lock.check()
-
-    def take_over(self, journal: Journal) -> None:
-        """Makes this command the only writer of a run. A command that changes nothing takes over nothing."""
-        if self._lock is not None:
-            journal.tell = self.note
-            journal.take_over(self._lock)
+        self.owner = Owner(self.environment, self.clock.now, self.note, self._tell)
 
     # prices
 
@@ -120,7 +94,9 @@ class Context:
         started_at = journal.info().started_at
 
         def observed(observation: Observation) -> None:
-            self.reporter.observed(observation, read_progress(observation, started_at), journal.spent_usd())
+            progress = read_progress(observation, started_at)
+            self.reporter.observed(observation, progress, journal.spent_usd())
+            self.owner.saw(progress, observation.at)
 
         return LiveCluster(
             environment,
@@ -166,7 +142,7 @@ class Context:
                 initial=environment.initial_fleet,
                 now=started_at,
             )
-        self.take_over(journal)
+        self.owner.take_over(journal)
         journal.set_policy(policy)
         limits = environment.settings.limits
         journal.keep_constraints(asked, Constraints(limits.deadline_at, limits.budget_usd, limits.ceiling_usd))
@@ -202,6 +178,7 @@ class Context:
             terraform.apply(plan.file)
         cluster.made.forget()
         outputs = cluster.made.outputs
+        self.owner.found(outputs.bucket, journal)
         require_prices(cluster.costs.prices(), [*outputs.flavors, outputs.head.instance_type], self.environment)
 
     def decider(self, cluster: LiveCluster, policy: str) -> Decider:
@@ -222,6 +199,10 @@ class Context:
             bring_up=lambda: self.bring_up(cluster, journal),
             approval=approval,
         )
+
+    def _tell(self, message: str) -> None:
+        """Tells people something, and leaves the journal alone."""
+        self.reporter.note(self.clock.now(), message)
 
     def note(self, message: str) -> None:
         """Tells people something, and keeps it in the journal if there is a run."""

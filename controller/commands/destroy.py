@@ -52,7 +52,7 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
     journal = latest_run(context.environment.runs_directory)
     if journal is not None:
         if journal.info().environment == context.environment.name:
-            context.take_over(journal)
+            context.owner.take_over(journal)
         _lift_protection(context, journal)
     if buckets:
         plan = _without_nodes(context, terraform, plan, file)
@@ -60,7 +60,7 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
             print(f"Deleted {plural(bucket.empty(), 'version')} of objects in the bucket {bucket.name}.")
         _require_empty(buckets, "only the nodes were destroyed")
     if plan.changed:
-        context.check_lock()
+        context.owner.check()
         terraform.apply(file)
     _empty_capacity(context)
     if journal is not None:
@@ -119,7 +119,7 @@ def _without_nodes(context: Context, terraform: Terraform, plan: Plan, file: Pat
         return plan
     first = context.environment.state_directory / "destroy-nodes.tfplan"
     if terraform.plan(first, destroy=True, read=False, only=nodes).has_changes:
-        context.check_lock()
+        context.owner.check()
         terraform.apply(first)
     return _destroy_plan(terraform, file)
 
@@ -156,7 +156,7 @@ def _lift_protection(context: Context, journal: Journal) -> None:
 
 def _empty_capacity(context: Context) -> None:
     """Sets every capacity to zero, so that the next run starts on the initial fleet."""
-    capacity = CapacityFile(context.environment.capacity_file, context.check_lock)
+    capacity = CapacityFile(context.environment.capacity_file, context.owner.check)
     if capacity.exists():
         capacity.write(Fleet(dict.fromkeys(capacity.read(), 0)))
 

@@ -8,11 +8,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from controller.config.deciding import DecideOptions
 from controller.domain.errors import ConfigError
 from controller.domain.health import HealthLimits
+from controller.domain.lease import HeadEnding, SwitchSettings
 from controller.domain.times import parse_time
 
 Count = Annotated[int, Field(ge=0, le=100_000, strict=True)]
@@ -150,6 +152,35 @@ class HealthSettings(_Section):
     tries: PositiveCount = 2
 
 
+class SwitchSection(_Section):
+    """The dead man's switch, in seconds. `controller.domain.lease.SwitchSettings` explains each limit."""
+
+    lease_s: Annotated[float, Field(ge=20)] = 900
+    ended_s: PositiveSeconds = 1800
+    stalled_s: PositiveSeconds = 7200
+    worker_s: PositiveSeconds = 3600
+    reaper_s: PositiveSeconds = 7200
+    head: HeadEnding = HeadEnding.STOP
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SwitchSection:
+        """Checks that who stands closer to the training acts first."""
+        if not self.lease_s < self.worker_s:
+            raise PydanticCustomError(
+                "too_early", "worker_s must be above lease_s: a worker waits until the lease has run out"
+            )
+        if not self.worker_s <= self.reaper_s:
+            raise PydanticCustomError(
+                "too_early", "reaper_s must not be below worker_s: the reaper ends what the workers have not ended"
+            )
+        return self
+
+    @property
+    def settings(self) -> SwitchSettings:
+        """The same values, as the lease carries them."""
+        return SwitchSettings(**self.model_dump())
+
+
 class ControllerSettings(_Section):
     """The rhythm of the loop, and how careful the policy is."""
 
@@ -165,6 +196,14 @@ class ControllerSettings(_Section):
     timeouts: Timeouts = Field(default_factory=Timeouts)
     health: HealthSettings = Field(default_factory=HealthSettings)
     decide: DecideOptions = Field(default_factory=DecideOptions)
+    switch: SwitchSection = Field(default_factory=SwitchSection)
+
+    @property
+    def longest_pass_s(self) -> float:
+        """How long one pass may take at most: a controller that has been at one for longer hangs."""
+        times, terraform = self.timeouts, self.timeouts.terraform
+        moving_s = times.boot_s + times.configure_s + times.join_s + times.drain_s
+        return moving_s + terraform.init_s + terraform.plan_s + terraform.apply_s + terraform.grace_s
 
     @property
     def stop_ahead_s(self) -> float:
@@ -220,6 +259,8 @@ class TrainingSettings(_Section):
 class Settings(_Section):
     """All settings of an environment."""
 
+    cluster: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{1,23}[a-z0-9]$")]
+    """The cluster's name, which main.tf reads from here, too: the value of the tag centavo:cluster."""
     aws: AwsSettings
     ssh: SshSettings
     fleet: FleetSettings

@@ -140,9 +140,18 @@ class LockedError(CentavoError):
 
 
 class SupersededError(CentavoError):
-    """This controller has lost the environment's lock, or another one has taken over its run. It does nothing more."""
+    """This controller has lost the environment's lock or the cluster's lease, or another one has taken over its run.
+
+    It does nothing more.
+    """
 
     exit_code = 17
+
+
+class LeaseUncertainError(CentavoError):
+    """The cluster's lease may have run out, since its bucket can't be reached. Nothing is changed until it is sure."""
+
+    exit_code = 19
 
 
 class DiskError(CentavoError):

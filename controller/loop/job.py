@@ -17,6 +17,7 @@ from controller.domain.errors import (
     ConfigError,
     DiskError,
     GuardError,
+    LeaseUncertainError,
     NodesError,
     TerraformError,
 )
@@ -34,6 +35,7 @@ PASSING_TROUBLES = (
     ConfigError,
     DiskError,
     GuardError,
+    LeaseUncertainError,
 )
 """The errors that end one attempt and not the run: the training goes on, and the next attempt may do better."""
 

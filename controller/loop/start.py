@@ -13,7 +13,15 @@ from controller.act.reconcile.seen import Seen
 from controller.cluster import LiveCluster
 from controller.config.settings import ControllerSettings
 from controller.domain import Fleet, Observation
-from controller.domain.errors import AnsibleError, AwsError, DiskError, FlavorsError, HeadError, TerraformError
+from controller.domain.errors import (
+    AnsibleError,
+    AwsError,
+    DiskError,
+    FlavorsError,
+    HeadError,
+    LeaseUncertainError,
+    TerraformError,
+)
 from controller.domain.goal import Goal
 from controller.edges.clock import Clock
 from controller.loop.job import Job, move_limits
@@ -44,6 +52,9 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
             if _go_on(job, coming_up):
                 return
             failures = 0
+        except LeaseUncertainError as error:
+            tell(error.what)
+            job.clock.sleep(job.settings.poll_s)
         except TRIED_AGAIN as error:
             failures += 1
             if failures == TRIES:

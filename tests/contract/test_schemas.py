@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,12 @@ import jsonschema
 import pytest
 
 from controller.domain import Decision, Fleet, Move, MovePhase
+from controller.domain.lease import Fired
 from controller.domain.reasons import Said
 from controller.edges.terraform_plan import parse_plan
+from controller.owning import keys
+from controller.owning.lease_document import to_document
+from controller.owning.runs_index import RunEntry, RunsSource
 from controller.record.journal import Journal
 from controller.record.live.run_log import LogFormat, LogReporter
 from controller.record.report.report import make_report
@@ -23,6 +28,7 @@ from controller.review.plans.plan_outline import outline_of
 from tests.unit.controller.commands.command_line import Captured, added, centavo
 from tests.unit.controller.commands.conftest import down, root, up
 from tests.unit.controller.harness import Controller, new_world
+from tests.unit.controller.owning.bucket_in_memory import BucketInMemory, claim
 from tests.unit.controller.record import synthetic
 from tests.unit.controller.record.synthetic import BEGAN, PRICES, SyntheticRun
 
@@ -35,6 +41,8 @@ SCHEMAS = {
     "observation": ("controller.record.journal", "observation.schema.json"),
     "log line": ("controller.record.live", "log_line.schema.json"),
     "status": ("controller.commands", "status.schema.json"),
+    "lease": ("controller.owning", "lease.schema.json"),
+    "runs": ("controller.owning", "runs.schema.json"),
     "plan outline": ("controller.review.plans", "plan_outline.schema.json"),
 }
 RUNS: list[Callable[[Path], Journal]] = [
@@ -113,6 +121,24 @@ def test_the_outline_of_a_plan_is_as_described(name: str, tmp_path: Path) -> Non
 def test_what_is_no_capacity_file_is_told_apart(broken: dict[str, Any]) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, schema("capacity"))
+
+
+@pytest.mark.parametrize("name", ["bare", "training", "fired"])
+def test_the_lease_is_as_described(name: str) -> None:
+    first = claim("one").first(BEGAN)
+    known = replace(first, run="r", stage="training", step=3, step_at=BEGAN, ended_at=BEGAN + 1, released=True)
+    lease = {"bare": first, "training": known, "fired": replace(known, fired=Fired("reaper", "outlived", BEGAN))}[name]
+    check(json.loads(to_document(lease)), "lease")
+
+
+def test_the_index_of_runs_is_as_described() -> None:
+    bucket = BucketInMemory()
+    for number in range(101):
+        entry = RunEntry(f"r{number:03}", f"2027-01-15T08:{number // 60:02}:{number % 60:02}Z", "running")
+        bucket.put(keys.RUNS, RunsSource(bucket, lambda entry=entry: entry).content())
+    document = json.loads(bucket.kept[keys.RUNS][0])
+    check(document, "runs")
+    assert [one["run"] for one in document] == [f"r{number:03}" for number in range(100, 0, -1)]
 
 
 def test_explained_decisions_are_as_described(root: Path, capsys: Captured) -> None:

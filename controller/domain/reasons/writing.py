@@ -53,6 +53,52 @@ class RunTakenOver(Reason):
     """How many have by now."""
 
 
+@dataclass(frozen=True)
+class LeaseHeld(Reason):
+    """Another machine or checkout has the cluster's lease."""
+
+    code: ClassVar[str] = "lease-held"
+    cluster: str
+    user: str
+    host: str
+    pid: int
+    command: str
+    since: float
+    """Seconds since the epoch, by the holder's clock."""
+    age_s: float
+    """How long ago it was renewed."""
+    lasts_s: float
+
+
+@dataclass(frozen=True)
+class LeaseUnreadable(Reason):
+    """What lies in the place of the cluster's lease can't be understood."""
+
+    code: ClassVar[str] = "lease-unreadable"
+    cluster: str
+    key: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class LeaseTaken(Reason):
+    """Another holder has taken the cluster's lease since this one had it."""
+
+    code: ClassVar[str] = "lease-taken"
+    cluster: str
+    holder: str
+    """Who has it now, in words; empty where that can't be read."""
+
+
+@dataclass(frozen=True)
+class LeaseUncertain(Reason):
+    """The cluster's lease could not be renewed in time: it may have run out, and be somebody else's by now."""
+
+    code: ClassVar[str] = "lease-uncertain"
+    cluster: str
+    problem: str
+
+
 # The disk
 
 

@@ -18,7 +18,7 @@ from controller.record.journal.observations import ObservationTable
 from controller.record.journal.run import RunInfo, RunTable, run_values
 from controller.record.journal.schema import create_database, open_database
 from controller.record.journal.stage import FIRST_STAGE, StageTable
-from controller.record.journal.table import Losses
+from controller.record.journal.table import Losses, Unlocked
 from controller.record.journal.writer import WriterTable
 
 
@@ -50,7 +50,7 @@ class Journal(
         self.directory, self.tell = directory, tell
         self._database = open_database(directory)
         self._read, self._added, self._losses = {}, None, Losses()
-        self._check_lock, self._generation = lambda: None, self._latest_generation()
+        self._lock, self._generation = Unlocked(), self._latest_generation()
 
     def close(self) -> None:
         """Closes the file."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from controller.domain.errors import DiskError, SupersededError
 from controller.domain.reasons.writing import NotWritten, RunTakenOver
@@ -41,6 +41,24 @@ class Losses:
         return lost
 
 
+class Lock(Protocol):
+    """What says who may write: `record.environment_lock.EnvironmentLock`, or `owning.ownership.Ownership`."""
+
+    def check(self) -> None: ...
+
+    def check_surely(self) -> None: ...
+
+
+class Unlocked:
+    """The lock of a journal that nobody has taken over: nothing is lost."""
+
+    def check(self) -> None:
+        """Finds nothing lost."""
+
+    def check_surely(self) -> None:
+        """Finds nothing lost."""
+
+
 class Table:
     """A part of the journal, with the database that it is kept in.
 
@@ -55,15 +73,20 @@ class Table:
     _losses: Losses
     _generation: int
     """How many controllers had taken the run over when this journal was opened, or took it over itself."""
-    _check_lock: Callable[[], None]
+    _lock: Lock
 
     def check_writer(self) -> None:
         """Checks that this is still the run's only writer. To be called before every side effect.
 
         Raises:
             SupersededError: The environment's lock is lost, or another controller has taken the run over.
+            LeaseUncertainError: The cluster's lease may have run out, and can't be renewed now.
         """
-        self._check_lock()
+        self._lock.check_surely()
+        self._check_generation()
+
+    def _check_generation(self) -> None:
+        """Raises SupersededError when another controller has taken the run over."""
         latest = self._latest_generation()
         if latest != self._generation:
             run = self.directory.name
@@ -116,7 +139,8 @@ class Table:
 
     def _write(self, statements: Sequence[Statement]) -> None:
         with self._transaction():
-            self.check_writer()
+            self._lock.check()
+            self._check_generation()
             for sql, parameters in statements:
                 self._database.execute(sql, parameters)
 

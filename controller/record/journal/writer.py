@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from controller.record.journal.table import GENERATION, Table
-
-
-class Lock(Protocol):
-    """The part of `record.environment_lock.EnvironmentLock` that is used here."""
-
-    def check(self) -> None: ...
+from controller.record.journal.table import GENERATION, Lock, Table
 
 
 class WriterTable(Table):
@@ -20,7 +12,8 @@ class WriterTable(Table):
         """Makes this journal the run's only writer: whoever had it before can't write it any more.
 
         Args:
-            lock: The lock of the run's environment, which is checked before every write from now on.
+            lock: The lock of the run's environment. From now on `check` is asked before every write, and
+                `check_surely` before every side effect.
 
         Returns:
             How many controllers have taken the run over by now. It is the fencing token of all that is written.
@@ -30,7 +23,7 @@ class WriterTable(Table):
             SupersededError: The lock is not held any more.
         """
         lock.check()
-        self._check_lock, self._generation = lock.check, self._latest_generation()
+        self._lock, self._generation = lock, self._latest_generation()
         number = self._generation + 1
         self._must_write(("INSERT OR REPLACE INTO run VALUES (?, ?)", (GENERATION, str(number))))
         self._generation = number

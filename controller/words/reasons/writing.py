@@ -32,5 +32,33 @@ def _(reason: reasons.RunTakenOver) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.LeaseHeld) -> str:
+    who = f"{reason.user}@{reason.host} (process {reason.pid})"
+    return (
+        f"`{reason.command}` of {who} owns the cluster {reason.cluster} since {iso(reason.since)}; its lease was "
+        f"renewed {reason.age_s:.0f} s ago and lasts {reason.lasts_s:.0f} s"
+    )
+
+
+@reason_in_words.register
+def _(reason: reasons.LeaseUnreadable) -> str:
+    return f"the lease of the cluster {reason.cluster}, {reason.key}, can't be understood: {reason.problem}"
+
+
+@reason_in_words.register
+def _(reason: reasons.LeaseTaken) -> str:
+    by = reason.holder or "somebody else"
+    return f"the cluster {reason.cluster} was taken over by {by}"
+
+
+@reason_in_words.register
+def _(reason: reasons.LeaseUncertain) -> str:
+    return (
+        f"the lease of the cluster {reason.cluster} could not be renewed in time, so that it may be somebody else's by "
+        f"now: {reason.problem}"
+    )
+
+
+@reason_in_words.register
 def _(reason: reasons.NotWritten) -> str:
     return f"{reason.file} can't be written: {reason.problem}"

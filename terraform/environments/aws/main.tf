@@ -36,7 +36,7 @@ locals {
 module "centavo" {
   source = "../.."
 
-  cluster  = "centavo"
+  cluster  = yamldecode(file("${path.module}/centavo.yml")).cluster
   capacity = var.capacity
 
   flavors        = var.flavors

@@ -24,7 +24,7 @@ provider "aws" {
 module "centavo" {
   source = "../.."
 
-  cluster  = "centavo-local"
+  cluster  = yamldecode(file("${path.module}/centavo.yml")).cluster
   capacity = var.capacity
 
   flavors = {

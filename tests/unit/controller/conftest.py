@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from controller.commands.shared import owned
 from tests.unit.controller.harness import Controller, new_world
 from tests.unit.controller.world import World
+
+
+@pytest.fixture(autouse=True)
+def no_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No command finds a bucket, as before the first apply: it owns its checkout, and no lease."""
+    monkeypatch.setattr(owned, "bucket_of", lambda environment: None)
+    monkeypatch.setattr(owned, "BucketObjects", lambda region, name: None)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from tests.unit.controller.world import World, WorldAnsible, WorldAws, WorldCloc
 PRICES = {"t2.medium": 0.0464, "c5.large": 0.085, "c5.xlarge": 0.17, "t3.small": 0.0208}
 SPEEDS = {"t2.medium": 300.0, "c5.large": 900.0, "c5.xlarge": 1000.0}
 SETTINGS: dict[str, Any] = {
+    "cluster": "test",
     "aws": {"region": "us-east-1"},
     "ssh": {"user": "u", "identity_file": "key"},
     "fleet": {"initial": {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}},

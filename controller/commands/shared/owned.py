@@ -1,0 +1,158 @@
+"""Owning an environment while a command changes it: the checkout's lock first, then the cluster's lease."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from controller.config.environment import Environment
+from controller.domain import Progress
+from controller.domain.lease import Claim, Lease, LeaseHolder, Place
+from controller.edges.bucket.find import find_bucket
+from controller.edges.bucket.objects import BucketObjects
+from controller.edges.files import write_whole
+from controller.edges.process_identity import this_process
+from controller.owning.ownership import Ownership, ended
+from controller.owning.sources import sources_of
+from controller.record.environment_lock import locked
+from controller.record.journal import Journal
+
+PLACE = "CENTAVO_PLACE"
+"""The environment variable that says where a controller runs: `head`, or `machine` (the default)."""
+
+
+class Owner:
+    """What one command owns of its environment: nothing, until it is `alone`.
+
+    Args:
+        environment: The environment.
+        now: The time of day.
+        note: Tells people something, and keeps it in the run's journal.
+        tell: Tells people something while the run may be somebody else's.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        now: Callable[[], float],
+        note: Callable[[str], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._environment, self._now, self._note, self._tell = environment, now, note, tell
+        self._ownership: Ownership | None = None
+
+    @contextmanager
+    def alone(self, command: str) -> Iterator[Ownership]:
+        """Keeps other commands that change things out of the environment while inside, on every machine.
+
+        Raises:
+            LockedError: Another command is inside, here or elsewhere.
+            AwsError: Whether one is elsewhere can't be known.
+        """
+        with self.alone_here(command) as ownership:
+            self.own(bucket_of(self._environment))
+            yield ownership
+
+    @contextmanager
+    def alone_here(self, command: str) -> Iterator[Ownership]:
+        """Keeps other commands of this checkout out while inside. The cluster's lease is not taken yet.
+
+        Raises:
+            LockedError: Another command is inside.
+        """
+        environment, settings = self._environment, self._environment.settings
+        with locked(environment.state_directory, environment.name, command, self._now(), self._note) as lock:
+            claim = Claim(
+                settings.cluster, environment.name, holder_of(environment, command), settings.controller.switch.settings
+            )
+            ownership = Ownership(lock, claim, settings.controller.longest_pass_s, self._now)
+            with ended(ownership, self._tell):
+                self._ownership = ownership
+                yield ownership
+
+    def own(self, bucket: BucketObjects | None, *, by_force: bool = False) -> Lease | None:
+        """Takes the cluster's lease, if there is a bucket and this command changes things.
+
+        Args:
+            bucket: The cluster's; None where there is none yet.
+            by_force: Takes it from a living holder, too.
+
+        Returns:
+            The lease as its last holder left it; None where there was none.
+        """
+        before = None if self._ownership is None else self._ownership.own(bucket, by_force=by_force)
+        if before is not None and before.fired is not None:
+            self._note(f"while nobody owned the cluster, the {before.fired.by} gave it back ({before.fired.why})")
+        return before
+
+    def found(self, bucket: str, journal: Journal) -> None:
+        """Takes the lease of a cluster whose bucket was made just now, unless this command has it already."""
+        self.own(BucketObjects(self._environment.settings.aws.region, bucket))
+        self._work_on(journal)
+
+    def take_over(self, journal: Journal) -> None:
+        """Makes this command the only writer of a run. A command that changes nothing takes over nothing."""
+        if self._ownership is not None:
+            journal.tell = self._note
+            journal.take_over(self._ownership)
+            self._work_on(journal)
+
+    def check(self) -> None:
+        """Raises SupersededError or LeaseUncertainError where this command may not change anything any more."""
+        if self._ownership is not None:
+            self._ownership.check_surely()
+
+    def saw(self, progress: Progress | None, at: float) -> None:
+        """Passes on what a pass has seen, and tells what was found in the background meanwhile."""
+        if self._ownership is not None:
+            self._ownership.saw(progress, at)
+            for message in self._ownership.news():
+                self._note(message)
+
+    def forsake(self) -> None:
+        """Writes nothing into the bucket any more, which is about to be removed."""
+        if self._ownership is not None:
+            self._ownership.forsake()
+
+    def _work_on(self, journal: Journal) -> None:
+        if self._ownership is not None:
+            self._ownership.work_on(journal, sources_of(self._environment, journal.info().run, journal.directory))
+
+
+def bucket_of(environment: Environment) -> BucketObjects | None:
+    """Returns the cluster's bucket; None where there is none yet.
+
+    Raises:
+        AwsError: AWS can't be asked, or two clusters have the same name.
+    """
+    name = find_bucket(environment.settings.aws.region, environment.settings.cluster)
+    return None if name is None else BucketObjects(environment.settings.aws.region, name)
+
+
+def holder_of(environment: Environment, command: str) -> LeaseHolder:
+    """Returns this process as the holder of a lease, with an id that is made anew."""
+    own = this_process()
+    return LeaseHolder(
+        id=uuid.uuid4().hex,
+        host=own.host,
+        user=own.user,
+        pid=own.pid,
+        command=command,
+        place=Place(os.environ.get(PLACE, Place.MACHINE.value)),
+        checkout=checkout_id(environment.state_directory),
+    )
+
+
+def checkout_id(state_directory: Path) -> str:
+    """Returns the id of a checkout's environment, which is made when it is first asked for. Raises DiskError."""
+    file = state_directory / "checkout"
+    with suppress(OSError):
+        known = file.read_text(encoding="ascii").strip()
+        if known:
+            return known
+    made = uuid.uuid4().hex
+    write_whole(file, made + "\n")
+    return made

@@ -1,0 +1,22 @@
+"""The names of the objects in the cluster's bucket that Centavo itself lives on."""
+
+from __future__ import annotations
+
+CONTROL = "control"
+LEASE = f"{CONTROL}/lease.json"
+RUNS = f"{CONTROL}/runs.json"
+TERRAFORM_STATE = f"{CONTROL}/state/terraform.tfstate"
+CAPACITY = f"{CONTROL}/state/capacity.auto.tfvars.json"
+CLUSTER_KEY = f"{CONTROL}/state/cluster_key.pub"
+"""The public key that Terraform gave the nodes."""
+JOURNAL_NAME = "journal.sqlite.gz"
+
+
+def of_run(run: str, name: str) -> str:
+    """Returns the key of a file of a run."""
+    return f"{run}/{CONTROL}/{name}"
+
+
+def public_key(holder: str) -> str:
+    """Returns the key of a holder's public key, which the nodes let in."""
+    return f"{CONTROL}/keys/{holder}.pub"
