@@ -20,6 +20,7 @@ from controller.edges.aws import CLUSTER_TAG
 from controller.edges.terraform import Terraform
 from controller.edges.terraform_plan import GROUP_TYPE, Plan, parse_plan
 from controller.loop import keep_speeds
+from controller.owning.keys import is_own
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import latest_run
 from controller.words.numbers import plural
@@ -46,7 +47,8 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
     file = context.environment.state_directory / "destroy.tfplan"
     plan = _destroy_plan(terraform, file)
     cluster = _cluster_of(plan)
-    buckets = [Bucket(context.environment.settings.aws.region, name) for name in _kept_buckets(plan)]
+    region = context.environment.settings.aws.region
+    buckets = [Bucket(region, name, is_own) for name in _kept_buckets(plan)]
     if not options.delete_data:
         _require_empty(buckets, "nothing was destroyed")
     journal = latest_run(context.environment.runs_directory)
@@ -56,11 +58,14 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
         _lift_protection(context, journal)
     if buckets:
         plan = _without_nodes(context, terraform, plan, file)
-        for bucket in buckets if options.delete_data else ():
-            print(f"Deleted {plural(bucket.empty(), 'version')} of objects in the bucket {bucket.name}.")
+        if options.delete_data:
+            _delete_data(context, buckets)
         _require_empty(buckets, "only the nodes were destroyed")
     if plan.changed:
         context.owner.check()
+        context.owner.forsake()  # nothing may be written into a bucket that is being removed
+        for bucket in buckets:
+            bucket.empty_own()
         terraform.apply(file)
     _empty_capacity(context)
     if journal is not None:
@@ -110,6 +115,14 @@ def _require_empty(buckets: Iterable[Bucket], so_far: str) -> None:
                 f"Copy what you want to keep (`aws s3 sync s3://{bucket.name} FOLDER`). Then `make destroy "
                 "DELETE_DATA=1` deletes the rest, old versions included.",
             )
+
+
+def _delete_data(context: Context, buckets: Iterable[Bucket]) -> None:
+    """Deletes all that the buckets hold, the cluster's lease included."""
+    context.owner.check()
+    context.owner.forsake()
+    for bucket in buckets:
+        print(f"Deleted {plural(bucket.empty(), 'version')} of objects in the bucket {bucket.name}.")
 
 
 def _without_nodes(context: Context, terraform: Terraform, plan: Plan, file: Path) -> Plan:

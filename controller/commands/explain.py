@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from controller.commands.context import Context
-from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.chosen_run import add_remote_option, choose
 from controller.commands.shared.command import Command
 from controller.domain import Decision, Limits, Verdict
 from controller.domain.errors import JournalError
@@ -31,11 +31,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", help="a run's folder under runs/ (default: the latest)")
     parser.add_argument("--list", action="store_true", help="all decisions of the run, in a line each")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    add_remote_option(parser)
 
 
 def explain(context: Context, options: argparse.Namespace) -> int:
     """Prints a decision with its evidence and the run's deadline and budget, or lists all decisions."""
-    journal = run_or_latest(context, options.run)
+    journal = choose(context, options.run, remote=options.remote).journal
     if not journal.last_decision_number():
         raise JournalError("Nothing has been decided yet.", "`centavo optimize` decides as soon as facts come in.")
     if options.list:

@@ -10,10 +10,11 @@ import webbrowser
 from pathlib import Path
 
 from controller.commands.context import Context
-from controller.commands.shared.chosen_run import run_or_latest
+from controller.commands.shared.chosen_run import add_remote_option, choose
 from controller.commands.shared.command import Command
 from controller.commands.shared.run_report import print_reports
 from controller.domain.errors import JournalError
+from controller.owning.remote import REPORTED
 from controller.record.journal import Journal
 from controller.record.report.report import make_report
 
@@ -22,11 +23,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the runs, and the form of the output."""
     parser.add_argument("run", nargs="*", help="a run's folder under runs/ (default: the latest), or two to compare")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    add_remote_option(parser)
 
 
 def report(context: Context, options: argparse.Namespace) -> int:
     """Makes a run's report anew from its journal, or compares two runs."""
-    journals = [run_or_latest(context, name) for name in options.run or [None]]
+    journals = [_journal(context, name, options.remote) for name in options.run or [None]]
     if options.json:
         reports = [make_report(journal, context.usd_per_hour, context.clock.now()) for journal in journals]
         print(json.dumps(reports if len(reports) > 1 else reports[0], indent=2))
@@ -37,6 +39,14 @@ def report(context: Context, options: argparse.Namespace) -> int:
     else:
         raise JournalError(f"{len(journals)} runs can't be compared.", "Name one run, or two.")
     return 0
+
+
+def _journal(context: Context, name: str | None, remote: bool) -> Journal:
+    """Returns a run's journal, in a folder that has what a report is made from beside it."""
+    chosen = choose(context, name, remote=remote)
+    if chosen.copy is not None:
+        chosen.copy.fetch(REPORTED)
+    return chosen.journal
 
 
 def _compare(context: Context, first: Journal, second: Journal) -> Path:

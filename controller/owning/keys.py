@@ -12,6 +12,11 @@ CLUSTER_KEY = f"{CONTROL}/state/cluster_key.pub"
 JOURNAL_NAME = "journal.sqlite.gz"
 
 
+def is_own(key: str) -> bool:
+    """Returns whether an object is Centavo's own, which a person need not keep: no checkpoint, result or log."""
+    return CONTROL in key.split("/")[:2]
+
+
 def of_run(run: str, name: str) -> str:
     """Returns the key of a file of a run."""
     return f"{run}/{CONTROL}/{name}"

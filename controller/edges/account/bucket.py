@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -42,17 +42,24 @@ class Contents:
 
 
 class Bucket:
-    """One bucket. Raises AwsError. Needs s3:ListBucketVersions, and to empty it s3:DeleteObject(Version)."""
+    """One bucket. Raises AwsError. Needs s3:ListBucketVersions, and to empty it s3:DeleteObject(Version).
 
-    def __init__(self, region: str, name: str) -> None:
-        self.name = name
+    Args:
+        region: The bucket's.
+        name: The bucket's.
+        is_own: Says of a key whether the object is Centavo's own, which nobody needs to keep.
+    """
+
+    def __init__(self, region: str, name: str, is_own: Callable[[str], bool] = lambda key: False) -> None:
+        self.name, self._is_own = name, is_own
         self._s3: Any = boto3.client("s3", region_name=region, config=client_config())
 
     def contents(self) -> Contents:
-        """Returns how much the bucket holds; nothing where there is no such bucket any more."""
+        """Returns how much the bucket holds beside Centavo's own; nothing where there is no such bucket any more."""
 
         def call() -> Contents:
-            found = list(islice(self._versions(), MOST_COUNTED))
+            theirs = (version for version in self._versions() if not self._is_own(version["Key"]))
+            found = list(islice(theirs, MOST_COUNTED))
             current = [version for version in found if version.get("IsLatest") and "Size" in version]
             size_bytes = sum(int(version.get("Size", 0)) for version in found)
             return Contents(len(current), len(found) - len(current), size_bytes)
@@ -66,7 +73,14 @@ class Bucket:
 
     def empty(self) -> int:
         """Deletes every object and every old version. Returns how many there were."""
-        deleted, versions = 0, self._versions()
+        return self._empty(self._versions())
+
+    def empty_own(self) -> None:
+        """Deletes what is Centavo's own, with its old versions."""
+        self._empty(version for version in self._versions() if self._is_own(version["Key"]))
+
+    def _empty(self, versions: Iterator[dict[str, Any]]) -> int:
+        deleted = 0
         while batch := speak(f"list what the bucket {self.name} holds", lambda: list(islice(versions, BATCH))):
             self._delete(batch)
             deleted += len(batch)

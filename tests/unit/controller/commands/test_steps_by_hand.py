@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,9 @@ class Bucket:
 
     held = Contents(1, 1, 2_000_000)
 
-    def __init__(self, region: str, name: str) -> None:
+    def __init__(self, region: str, name: str, is_own: Callable[[str], bool]) -> None:
         self.name = name
+        assert is_own("control/lease.json") and is_own("r/control/x") and not is_own("r/results/control/x")
 
     def contents(self) -> Contents:
         return Bucket.held
@@ -72,6 +74,9 @@ class Bucket:
     def empty(self) -> int:
         Bucket.held = Contents()
         return 2
+
+    def empty_own(self) -> None:
+        assert Bucket.held.is_empty
 
 
 BUCKET = {

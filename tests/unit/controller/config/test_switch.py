@@ -19,8 +19,6 @@ ENVIRONMENTS = Path(__file__).parents[4] / "terraform" / "environments"
 def parsed(switch: dict[str, Any], **top: Any) -> Settings:
     controller = {**SETTINGS["controller"], "switch": switch}
     return parse_settings({**SETTINGS, **top, "controller": controller}, "centavo.yml")
-        {**SETTINGS, **top, "controller": {**SETTINGS["controller"], "switch": switch}}, "centavo.yml"
-    )
 
 
 def test_the_defaults_are_those_that_the_environment_aws_shows() -> None:

@@ -51,6 +51,16 @@ def test_old_versions_and_marks_of_deleted_objects_count(s3: Any) -> None:
     assert bucket.contents().objects == 0 and not bucket.contents().is_empty
 
 
+def test_what_is_centavos_own_does_not_count_and_is_deleted_by_itself(s3: Any) -> None:
+    bucket = Bucket(REGION, "results", lambda key: key.startswith("control/"))
+    for body in (b"old", b"new"):
+        s3.put_object(Bucket="results", Key="control/lease.json", Body=body)
+    assert bucket.contents().is_empty and not Bucket(REGION, "results").contents().is_empty
+    s3.put_object(Bucket="results", Key="kept", Body=b"x")
+    bucket.empty_own()
+    assert bucket.contents() == Bucket(REGION, "results").contents() == Contents(objects=1, size_bytes=1)
+
+
 def test_an_emptied_bucket_can_be_removed(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edge, "BATCH", 3)
     for number in range(5):
