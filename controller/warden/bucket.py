@@ -74,11 +74,16 @@ class Bucket:
         """
         fired = {"by": by, "why": why, "at": datetime.now(timezone.utc).isoformat(timespec="seconds")}
         body = json.dumps({**look.document, "fired": fired}).encode()
-        said = ""
+        lease, said = look.lease, ""
+        generation = 0 if lease is None else lease.generation
         for _ in range(TRIES):
             try:
                 self._s3.put_object(
-                    Bucket=self.name, Key=LEASE_KEY, Body=body, IfMatch=look.etag, ContentType="application/json"
+                    Bucket=self.name,
+                    Key=LEASE_KEY,
+                    Body=body,
+                    IfMatch=look.etag,
+                    Metadata={"generation": str(generation)},
                 )
                 return Claim.TAKEN, ""
             except AWS_ERRORS as error:
