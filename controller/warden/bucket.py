@@ -6,11 +6,11 @@ import json
 import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import Any
 
 from .clients import AWS_ERRORS, client, code_of
+from .clock import moment
 from .lease import LEASE_KEY, MOST_BYTES, LeaseError, parse_document, parse_lease
 from .look import Look, Standing
 
@@ -103,7 +103,7 @@ class Bucket:
         """Returns the age of a run's newest object, by S3's own clock; None where it has none. Raises AWS_ERRORS."""
         ages: list[float] = []
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=f"{run}/"):
-            date = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
+            date = moment(page["ResponseMetadata"]["HTTPHeaders"]["date"])
             ages += [(date - one["LastModified"]).total_seconds() for one in page.get("Contents", [])]
         return max(0.0, min(ages)) if ages else None
 
@@ -111,7 +111,7 @@ class Bucket:
 def age_s(headers: Mapping[str, str]) -> float:
     """Returns the seconds from an object's last change to the answer: both are told by S3. Raises ValueError."""
     try:
-        answered, changed = (parsedate_to_datetime(headers[name]) for name in ("date", "last-modified"))
+        answered, changed = (moment(headers[name]) for name in ("date", "last-modified"))
         return max(0.0, (answered - changed).total_seconds())
-    except (KeyError, TypeError) as error:
+    except KeyError as error:
         raise ValueError(f"the answer has no dates: {error}") from error

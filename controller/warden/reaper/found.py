@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..clients import CLUSTER_TAG, ROLE_TAG, client
+from ..clock import moment
 from ..groups import Group, Groups
 
 LIVING = ["pending", "running", "stopping", "stopped"]
@@ -89,7 +89,7 @@ class Region:
     def _instances(self, only: str | None) -> Iterator[Thing]:
         living = {"Name": "instance-state-name", "Values": LIVING}
         for page in self.ec2.get_paginator("describe_instances").paginate(Filters=[_tagged(only), living]):
-            now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
+            now = moment(page["ResponseMetadata"]["HTTPHeaders"]["date"])
             for raw in (one for reservation in page["Reservations"] for one in reservation["Instances"]):
                 tags = _tags(raw)
                 role = "head" if tags.get(ROLE_TAG) == "head" else "worker"

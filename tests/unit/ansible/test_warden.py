@@ -73,8 +73,8 @@ class Node:
         (self.folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": groups}}))
         centavo = {
             "root": str(self.root), "python": sys.executable, "fact_path": str(self.folder / "facts.d"),
-            "network_interface": "lo", "ssh_port": 2222, "cluster": "unit", "bucket": "unit-bucket", "region": "us-east-1",
-            "run": "run-1", "training_config": str(self.folder / "training.yml"),
+            "network_interface": "lo", "ssh_port": 2222, "cluster": "unit", "bucket": "unit-bucket",
+            "region": "us-east-1", "run": "run-1", "training_config": str(self.folder / "training.yml"),
             "package": str(self.folder / "run" / "trainer.zip"), "corpus": {"settings": {}, "files": []},
         }  # fmt: skip
         env = {"HOME": str(self.folder), "USER": "unit", "TMPDIR": str(self.folder)}
