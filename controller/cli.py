@@ -24,6 +24,7 @@ from controller.commands import (
     optimize,
     picture,
     propose,
+    reap,
     report,
     review,
     simulate,
@@ -53,6 +54,7 @@ COMMANDS: tuple[Command | StandaloneCommand, ...] = (
     picture.COMMAND,
     watch.COMMAND,
     simulate.COMMAND,
+    reap.COMMAND,
     destroy.COMMAND,
 )
 

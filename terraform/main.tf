@@ -191,6 +191,19 @@ module "access" {
   tags           = local.tags
 }
 
+# In an account in which no IAM role may be made, the head and the workers end themselves, and `centavo reap` is called by hand.
+module "reaper" {
+  source = "./modules/reaper"
+  count  = var.reaper && var.existing_instance_profiles == null ? 1 : 0
+
+  name        = var.cluster
+  region      = data.aws_region.this.name
+  bucket      = module.storage.bucket
+  bucket_arn  = module.storage.bucket_arn
+  kms_key_arn = local.kms_key_arn
+  tags        = local.tags
+}
+
 # An existing VPC may serve others too, so its log is not this cluster's to make.
 module "logs" {
   source = "./modules/logs"

@@ -143,7 +143,7 @@ variable "existing_instance_profiles" {
   description = <<-EOT
     Names of instance profiles of your own, for the head and for the workers, for accounts in which you may not make IAM roles.
     Null: Terraform makes them. Both roles need what modules/access gives them: the objects of the bucket and, with
-    customer_key, its key; the head's role also what Systems Manager needs for sessions.
+    customer_key, its key; what the dead man's switch does; the head's role also what Systems Manager needs for sessions.
   EOT
   type = object({
     head   = string
@@ -240,6 +240,12 @@ variable "system_packages" {
     condition     = alltrue([for package in var.system_packages : can(regex("^[a-z0-9][a-z0-9.+-]+$", package))])
     error_message = "system_packages holds names that no Debian package has: ${join(", ", [for package in var.system_packages : jsonencode(package) if !can(regex("^[a-z0-9][a-z0-9.+-]+$", package))])}. Name packages such as \"python3-venv\"."
   }
+}
+
+variable "reaper" {
+  description = "Whether a Lambda function looks every ten minutes whether the cluster has outlived its lease, and ends it then. With existing_instance_profiles there is none, because it needs a role."
+  type        = bool
+  default     = true
 }
 
 variable "customer_key" {

@@ -300,6 +300,7 @@ def _host(access: SshAccess, instance: Instance) -> dict[str, Any]:
         "ansible_ssh_timeout": max(access.connect_timeout_s, LOGIN_LIMIT_S),
         "ansible_ssh_common_args": shlex.join(access.options(instance)),
         "instance_id": instance.instance_id,
+        "private_ip": instance.private_ip,
         "flavor": instance.flavor,
     }
 

@@ -58,6 +58,14 @@ mock_provider "aws" {
     defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:/centavo/unit/flow" }
   }
 
+  mock_resource "aws_lambda_function" {
+    defaults = { arn = "arn:aws:lambda:us-east-1:123456789012:function:unit-reaper" }
+  }
+
+  mock_resource "aws_cloudwatch_event_rule" {
+    defaults = { arn = "arn:aws:events:us-east-1:123456789012:rule/unit-reaper" }
+  }
+
   mock_resource "aws_kms_key" {
     defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000" }
   }
@@ -159,6 +167,7 @@ run "key_logs_and_quotas_can_be_switched_off" {
   variables {
     customer_key      = false
     flow_logs         = false
+    reaper            = false
     check_quotas      = false
     nat_gateways      = 0
     head              = { session_manager = false }
@@ -168,8 +177,8 @@ run "key_logs_and_quotas_can_be_switched_off" {
   }
 
   assert {
-    condition     = length(module.key) == 0 && length(module.logs) == 0 && length(module.quotas) == 0
-    error_message = "The modules key, logs and quotas must not be used when they are switched off."
+    condition     = length(module.key) == 0 && length(module.logs) == 0 && length(module.quotas) == 0 && length(module.reaper) == 0
+    error_message = "The modules key, logs, quotas and reaper must not be used when they are switched off."
   }
 }
 
@@ -407,7 +416,7 @@ run "an_existing_network_groups_and_profiles_are_taken" {
   }
 
   assert {
-    condition     = length(module.network) == 0 && length(module.firewall) == 0 && length(module.logs) == 0
+    condition     = length(module.network) == 0 && length(module.firewall) == 0 && length(module.logs) == 0 && length(module.reaper) == 0
     error_message = "With a network of your own Terraform must make no VPC, no security group and no flow log."
   }
 

@@ -45,6 +45,10 @@ def test_every_action_that_a_run_calls_is_allowed() -> None:
         ("kms:GenerateDataKey", "arn:aws:kms:us-east-1:1:key/k", {"kms:ResourceAliases": "alias/centavo-state"}),
         ("logs:CreateLogDelivery", ANY, HERE),
         ("ec2:RebootInstances", "*", HERE),
+        ("lambda:CreateFunction", "arn:aws:lambda:us-east-1:1:function:centavo-reaper", HERE),
+        ("events:PutTargets", "arn:aws:events:us-east-1:1:rule/centavo-reaper", HERE),
+        ("iam:PassRole", "arn:aws:iam::1:role/centavo-reaper", {"iam:PassedToService": "lambda.amazonaws.com"}),
+        ("tag:GetResources", "*", HERE),
         ("autoscaling:TerminateInstanceInAutoScalingGroup", "*", HERE),
         ("ec2:DescribeSpotPriceHistory", "*", HERE),
     ],
@@ -61,6 +65,8 @@ def test_what_aws_checks_beside_the_calls_is_allowed(action: str, resource: str,
         ("iam:CreateRole", "arn:aws:iam::1:role/admin", HERE),
         ("iam:AttachUserPolicy", "arn:aws:iam::1:user/me", HERE),
         ("s3:DeleteObjectVersion", "arn:aws:s3:::payroll/2026", HERE),
+        ("lambda:UpdateFunctionCode", "arn:aws:lambda:us-east-1:1:function:payroll", HERE),
+        ("events:PutRule", "arn:aws:events:us-east-1:1:rule/payroll", HERE),
         ("ssm:StartSession", "arn:aws:ec2:us-east-1:1:instance/i-1", {"ssm:resourceTag/centavo:role": "other"}),
         ("kms:Decrypt", "arn:aws:kms:us-east-1:1:key/k", {"kms:ResourceAliases": "alias/payroll"}),
     ],
@@ -77,7 +83,7 @@ def test_iam_takes_a_policy_of_this_length() -> None:
 def test_the_pipelines_role_may_do_what_the_person_may_do_with_terraform() -> None:
     """Both make the same things: an action that one of them lacks is forgotten there."""
     pipeline = (ROOT / "terraform" / "modules" / "pipeline" / "apply.tf").read_text()
-    allowed_there = set(re.findall(r'"((?:ec2|autoscaling|kms|logs):[A-Za-z]+)"', pipeline))
+    allowed_there = set(re.findall(r'"((?:ec2|autoscaling|kms|logs|lambda|events):[A-Za-z]+)"', pipeline))
     assert [action for action in sorted(allowed_there) if not allows(POLICY, action, ANY, {**HERE, **KEY})] == []
 
 

@@ -79,6 +79,71 @@ resource "aws_iam_role_policy" "bucket" {
   policy = data.aws_iam_policy_document.bucket.json
 }
 
+# The dead man's switch on a node (controller/warden). The head empties the cluster's groups and ends itself.
+data "aws_iam_policy_document" "head_warden" {
+  #checkov:skip=CKV_AWS_111:Actions that only describe take no resource
+  #checkov:skip=CKV_AWS_356:Actions that only describe take no resource
+
+  statement {
+    sid       = "SeeTheGroups"
+    actions   = ["autoscaling:DescribeAutoScalingGroups"]
+    resources = ["*"] # IAM cannot limit this action to a resource.
+  }
+
+  statement {
+    sid       = "EmptyTheClustersGroups"
+    actions   = ["autoscaling:SetDesiredCapacity", "autoscaling:SetInstanceProtection"]
+    resources = ["arn:*:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"]
+
+    condition {
+      test     = "StringEquals"
+      variable = "aws:ResourceTag/centavo:cluster"
+      values   = [var.name]
+    }
+  }
+
+  statement {
+    sid       = "EndTheHead"
+    actions   = ["ec2:StopInstances", "ec2:TerminateInstances"]
+    resources = ["arn:*:ec2:*:*:instance/*"]
+
+    condition {
+      test     = "StringEquals"
+      variable = "aws:ResourceTag/centavo:cluster"
+      values   = [var.name]
+    }
+
+    condition {
+      test     = "StringEquals"
+      variable = "aws:ResourceTag/centavo:role"
+      values   = ["head"]
+    }
+  }
+}
+
+# A worker ends itself, with its group's capacity lowered.
+data "aws_iam_policy_document" "worker_warden" {
+  statement {
+    sid       = "EndTheWorker"
+    actions   = ["autoscaling:TerminateInstanceInAutoScalingGroup"]
+    resources = ["arn:*:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"]
+
+    condition {
+      test     = "StringEquals"
+      variable = "aws:ResourceTag/centavo:cluster"
+      values   = [var.name]
+    }
+  }
+}
+
+resource "aws_iam_role_policy" "warden" {
+  for_each = local.roles
+
+  name   = "warden"
+  role   = aws_iam_role.this[each.key].id
+  policy = each.key == "head" ? data.aws_iam_policy_document.head_warden.json : data.aws_iam_policy_document.worker_warden.json
+}
+
 # Systems Manager opens sessions on the head only. The policy of AWS for this purpose, AmazonSSMManagedInstanceCore, also allows
 # reading every parameter of the account. This policy allows the sessions and nothing else.
 data "aws_iam_policy_document" "session" {

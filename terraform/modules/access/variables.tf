@@ -1,5 +1,5 @@
 variable "name" {
-  description = "Name of the key pair. The names of the roles begin with it, and a role name is unique in an account over all regions."
+  description = "Name of the cluster and of the key pair. The names of the roles begin with it, and a role name is unique in an account over all regions."
   type        = string
 }
 

@@ -118,18 +118,18 @@ data "aws_iam_policy_document" "apply" {
       "iam:UpdateRole",
       "iam:UpdateRoleDescription",
     ]
-    resources = concat(local.node_roles, local.profiles, [local.logs_role])
+    resources = concat(local.node_roles, local.profiles, [local.logs_role, local.reaper_role])
   }
 
   statement {
     sid       = "HandTheRolesToWhatUsesThem"
     actions   = ["iam:PassRole"]
-    resources = concat(local.node_roles, [local.logs_role])
+    resources = concat(local.node_roles, [local.logs_role, local.reaper_role])
 
     condition {
       test     = "StringEquals"
       variable = "iam:PassedToService"
-      values   = ["ec2.amazonaws.com", "vpc-flow-logs.amazonaws.com"]
+      values   = ["ec2.amazonaws.com", "lambda.amazonaws.com", "vpc-flow-logs.amazonaws.com"]
     }
   }
 
@@ -202,6 +202,27 @@ data "aws_iam_policy_document" "apply" {
       "logs:UntagResource",
     ]
     resources = ["arn:${local.partition}:logs:${var.region}:${local.account}:log-group:/centavo/${var.cluster}/*"]
+  }
+
+  statement {
+    sid = "MakeTheReaper"
+    actions = [
+      "events:DeleteRule",
+      "events:PutRule",
+      "events:PutTargets",
+      "events:RemoveTargets",
+      "events:TagResource",
+      "events:UntagResource",
+      "lambda:AddPermission",
+      "lambda:CreateFunction",
+      "lambda:DeleteFunction",
+      "lambda:RemovePermission",
+      "lambda:TagResource",
+      "lambda:UntagResource",
+      "lambda:UpdateFunctionCode",
+      "lambda:UpdateFunctionConfiguration",
+    ]
+    resources = local.reaper
   }
 
   statement {

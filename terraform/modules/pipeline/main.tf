@@ -17,7 +17,14 @@ locals {
   node_roles = [for node in ["head", "worker"] : "${local.iam}:role/${var.cluster}-${node}"]
   profiles   = [for node in ["head", "worker"] : "${local.iam}:instance-profile/${var.cluster}-${node}"]
   logs_role  = "${local.iam}:role/${var.cluster}-flow-logs"
-  bucket     = "arn:${local.partition}:s3:::${var.cluster}-*"
+
+  reaper_role = "${local.iam}:role/${var.cluster}-reaper"
+  reaper = [
+    "arn:${local.partition}:lambda:${var.region}:${local.account}:function:${var.cluster}-reaper",
+    "arn:${local.partition}:events:${var.region}:${local.account}:rule/${var.cluster}-reaper",
+  ]
+
+  bucket = "arn:${local.partition}:s3:::${var.cluster}-*"
 }
 
 data "aws_caller_identity" "this" {}

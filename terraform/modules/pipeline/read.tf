@@ -35,6 +35,22 @@ data "aws_iam_policy_document" "read" {
   }
 
   statement {
+    sid = "ReadTheReaper"
+    actions = [
+      "events:DescribeRule",
+      "events:ListTagsForResource",
+      "events:ListTargetsByRule",
+      "lambda:GetFunction",
+      "lambda:GetFunctionCodeSigningConfig",
+      "lambda:GetFunctionConfiguration",
+      "lambda:GetPolicy",
+      "lambda:ListTags",
+      "lambda:ListVersionsByFunction",
+    ]
+    resources = local.reaper
+  }
+
+  statement {
     sid       = "FindTheState"
     actions   = ["s3:ListBucket"]
     resources = [var.state.bucket_arn]

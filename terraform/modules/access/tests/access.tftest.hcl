@@ -58,6 +58,32 @@ run "nodes_may_use_the_key_of_the_bucket" {
   }
 }
 
+run "the_switch_of_a_node_is_limited_to_its_cluster" {
+  command = plan
+
+  assert {
+    condition = alltrue([
+      for statement in concat(data.aws_iam_policy_document.head_warden.statement, data.aws_iam_policy_document.worker_warden.statement) :
+      anytrue([for condition in statement.condition : condition.variable == "aws:ResourceTag/centavo:cluster" && toset(condition.values) == toset(["unit"])])
+      if !contains(statement.actions, "autoscaling:DescribeAutoScalingGroups")
+    ])
+    error_message = "A node may change only what carries its cluster's tag."
+  }
+
+  assert {
+    condition     = toset(flatten([for statement in data.aws_iam_policy_document.worker_warden.statement : statement.actions])) == toset(["autoscaling:TerminateInstanceInAutoScalingGroup"])
+    error_message = "A worker may end workers, and nothing else."
+  }
+
+  assert {
+    condition = anytrue([
+      for statement in data.aws_iam_policy_document.head_warden.statement :
+      toset(statement.actions) == toset(["ec2:StopInstances", "ec2:TerminateInstances"]) && anytrue([for condition in statement.condition : condition.variable == "aws:ResourceTag/centavo:role" && toset(condition.values) == toset(["head"])])
+    ])
+    error_message = "Of single instances, the head may end the head only."
+  }
+}
+
 run "systems_manager_opens_sessions_on_the_head_only" {
   command = apply
 
@@ -100,7 +126,7 @@ run "existing_profiles_are_taken_and_nothing_of_iam_is_made" {
   }
 
   assert {
-    condition     = length(aws_iam_role.this) == 0 && length(aws_iam_instance_profile.this) == 0 && length(aws_iam_role_policy.bucket) == 0 && length(aws_iam_role_policy.session) == 0
+    condition     = length(aws_iam_role.this) == 0 && length(aws_iam_instance_profile.this) == 0 && length(aws_iam_role_policy.bucket) == 0 && length(aws_iam_role_policy.session) == 0 && length(aws_iam_role_policy.warden) == 0
     error_message = "With existing instance profiles the module must make no role, no profile and no policy."
   }
 

@@ -98,6 +98,7 @@ run "the_apply_role_changes_this_cluster_and_never_itself" {
   assert {
     condition = toset(flatten([for statement in data.aws_iam_policy_document.apply.statement : tolist(statement.resources) if statement.sid == "HandTheRolesToWhatUsesThem"])) == toset([
       "arn:aws:iam::123456789012:role/centavo-head", "arn:aws:iam::123456789012:role/centavo-worker", "arn:aws:iam::123456789012:role/centavo-flow-logs",
+      "arn:aws:iam::123456789012:role/centavo-reaper",
     ])
     error_message = "Only the roles of this cluster may be handed on, by their exact names."
   }

@@ -34,7 +34,7 @@ def test_the_inventory_calls_hosts_by_their_instance_ids_and_checks_keys_under_t
     assert list(made["head"]["hosts"]) == ["i-head"]
     host = made["workers"]["hosts"]["i-1"]
     assert (host["ansible_host"], host["ansible_port"], host["ansible_user"]) == ("10.0.0.7", 2222, "ubuntu")
-    assert (host["instance_id"], host["flavor"]) == ("i-1", "c5.large")
+    assert (host["instance_id"], host["flavor"], host["private_ip"]) == ("i-1", "c5.large", "10.0.0.7")
     options = shlex.split(host["ansible_ssh_common_args"])
     assert "HostKeyAlias=i-1" in options
     assert "UserKnownHostsFile=/k/known_hosts" in options

@@ -79,6 +79,7 @@ def test_every_playbook_is_told_of_the_cluster_the_run_and_the_settings(reaching
         "ssh_port": settings.ssh.port,
         "cluster": "a-cluster",
         "bucket": "a-bucket",
+        "region": reaching.made.outputs.region,
         "run": "a-run",
         "training_config": str(folder / "training.yml"),
         "package": str(folder / "trainer.zip"),
