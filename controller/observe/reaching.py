@@ -66,6 +66,8 @@ class Reaching:
             "ssh_port": settings.ssh.port,
             "cluster": self.made.outputs.cluster,
             "bucket": self.made.outputs.bucket,
+            "region": self.made.outputs.region,
+            "log_group": self.made.outputs.log_group,
             "run": self.run,
             "training_config": str(self.training_config),
             "package": str(self.package),
