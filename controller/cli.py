@@ -21,6 +21,7 @@ from controller.commands import (
     destroy,
     explain,
     facts,
+    logs,
     optimize,
     picture,
     propose,
@@ -52,6 +53,7 @@ COMMANDS: tuple[Command | StandaloneCommand, ...] = (
     report.COMMAND,
     picture.COMMAND,
     watch.COMMAND,
+    logs.COMMAND,
     simulate.COMMAND,
     destroy.COMMAND,
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.cluster import LiveCluster
-from controller.commands.exports import export, export_terraform_rc
 from controller.commands.shared.before_apply import check_before_apply
+from controller.commands.shared.exports import export, export_terraform_rc
 from controller.commands.shared.node_memory import refuse_too_small
 from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
@@ -27,6 +27,7 @@ from controller.edges.terraform import Terraform, TerraformLimits
 from controller.edges.terraform_plan import parse_plan
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
+from controller.observe.made import Made
 from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
 from controller.observe.prices.listed import require_prices
@@ -56,6 +57,7 @@ class Context:
         self.book = open_book(self.environment, api, self.clock.now, self.note)
         self._journal: Journal | None = None
         self._lock: EnvironmentLock | None = None
+        self._made: Made | None = None
 
     # the lock
 
@@ -122,7 +124,7 @@ class Context:
         def observed(observation: Observation) -> None:
             self.reporter.observed(observation, read_progress(observation, started_at), journal.spent_usd())
 
-        return LiveCluster(
+        cluster = LiveCluster(
             environment,
             lambda outputs: self.prices(wanted_by(outputs)),
             journal,
@@ -135,6 +137,13 @@ class Context:
             tell=self.note,
             observed=observed,
         )
+        self._made = cluster.made
+        return cluster
+
+    def log_group(self) -> str | None:
+        """Returns the log group of the cluster that this command works with; None as long as it is not known."""
+        outputs = None if self._made is None else self._made.known
+        return None if outputs is None else outputs.log_group
 
     # the run
 
