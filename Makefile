@@ -36,7 +36,7 @@ train: setup cloud-up ## Configure the nodes and start the training, without mov
 	@$(CENTAVO) train
 
 ##@ Looking
-.PHONY: plan status facts explain watch report picture
+.PHONY: plan status facts explain watch logs report picture
 plan: setup cloud-up ## Show what would change and what it costs (ACKNOWLEDGE=, dangers that are intended)
 	@$(CENTAVO) plan $(addprefix --acknowledge=,$(ACKNOWLEDGE)) --markdown plan.md || [ $$? -eq 2 ]
 status: setup ## Show fleet, training and costs
@@ -47,6 +47,9 @@ explain: setup ## Explain the last decision, or another one (DECISION= RUN=)
 	@$(CENTAVO) explain $(DECISION) $(call option,RUN,run)
 watch: setup ## Show the live view of a run that another process controls
 	@$(CENTAVO) watch
+logs: setup ## Show what ranks, launcher and controller write (FOLLOW=1 RANK= STREAM= GREP= SINCE=10m RUN=)
+	@$(CENTAVO) logs $(if $(FOLLOW),--follow) $(call option,RANK,rank) $(call option,STREAM,stream) $(call option,GREP,grep) \
+	    $(call option,SINCE,since) $(call option,RUN,run)
 report: setup ## Open the report of the last run, or print its path
 	@$(CENTAVO) report
 picture: setup ## Draw the README's picture from the last run

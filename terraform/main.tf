@@ -180,6 +180,15 @@ module "storage" {
   depends_on = [module.key]
 }
 
+# The logs of runs: each log of a run has a stream of its own (controller/shipping/streams.py has the names).
+resource "aws_cloudwatch_log_group" "runs" {
+  name              = "/centavo/${var.cluster}"
+  retention_in_days = var.log_retention_days
+  kms_key_id        = local.kms_key_arn
+
+  tags = merge(local.tags, { Name = var.cluster })
+}
+
 module "access" {
   source = "./modules/access"
 
@@ -187,6 +196,7 @@ module "access" {
   ssh_public_key = var.ssh_public_key
   bucket_arn     = module.storage.bucket_arn
   kms_key_arn    = local.kms_key_arn
+  log_group_arn  = aws_cloudwatch_log_group.runs.arn
   profiles       = var.existing_instance_profiles
   tags           = local.tags
 }

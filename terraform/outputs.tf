@@ -46,3 +46,8 @@ output "bucket" {
   description = "Name of the S3 bucket for checkpoints and results."
   value       = module.storage.bucket
 }
+
+output "log_group" {
+  description = "Name of the CloudWatch log group that holds the logs of runs."
+  value       = aws_cloudwatch_log_group.runs.name
+}

@@ -143,7 +143,8 @@ variable "existing_instance_profiles" {
   description = <<-EOT
     Names of instance profiles of your own, for the head and for the workers, for accounts in which you may not make IAM roles.
     Null: Terraform makes them. Both roles need what modules/access gives them: the objects of the bucket and, with
-    customer_key, its key; what the dead man's switch does; the head's role also what Systems Manager needs for sessions.
+    customer_key, its key, and the log group; what the dead man's switch does; the head's role also what Systems Manager needs
+    for sessions.
   EOT
   type = object({
     head   = string
@@ -249,7 +250,7 @@ variable "reaper" {
 }
 
 variable "customer_key" {
-  description = "Whether a KMS key of your own encrypts the bucket and the flow logs, for about $1 a month. False: keys of AWS encrypt them."
+  description = "Whether a KMS key of your own encrypts the bucket and the logs, for about $1 a month. False: keys of AWS encrypt them."
   type        = bool
   default     = true
 }
@@ -258,6 +259,17 @@ variable "flow_logs" {
   description = "Whether CloudWatch Logs keeps a log of refused connections in the VPC."
   type        = bool
   default     = true
+}
+
+variable "log_retention_days" {
+  description = "Number of days that CloudWatch Logs keeps the logs of runs. CloudWatch Logs offers certain numbers only. A destroy deletes them."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
+    error_message = "log_retention_days is ${var.log_retention_days}. Give a number of days that CloudWatch Logs offers: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653."
+  }
 }
 
 variable "detailed_monitoring" {

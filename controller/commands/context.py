@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.cluster import LiveCluster
-from controller.commands.exports import export, export_terraform_rc
 from controller.commands.shared.before_apply import check_before_apply
+from controller.commands.shared.exports import export, export_terraform_rc
 from controller.commands.shared.node_memory import refuse_too_small
 from controller.commands.shared.owned import Owner
 from controller.config.checks import check_budget, check_limits
@@ -27,6 +27,7 @@ from controller.edges.terraform import Terraform, TerraformLimits
 from controller.edges.terraform_plan import parse_plan
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
+from controller.observe.made import Made
 from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
 from controller.observe.prices.listed import require_prices
@@ -55,6 +56,7 @@ class Context:
         self.book = open_book(self.environment, api, self.clock.now, self.note)
         self._journal: Journal | None = None
         self.owner = Owner(self.environment, self.clock.now, self.note, self._tell)
+        self._made: Made | None = None
 
     # prices
 
@@ -98,7 +100,7 @@ class Context:
             self.reporter.observed(observation, progress, journal.spent_usd())
             self.owner.saw(progress, observation.at)
 
-        return LiveCluster(
+        cluster = LiveCluster(
             environment,
             lambda outputs: self.prices(wanted_by(outputs)),
             journal,
@@ -111,6 +113,13 @@ class Context:
             tell=self.note,
             observed=observed,
         )
+        self._made = cluster.made
+        return cluster
+
+    def log_group(self) -> str | None:
+        """Returns the log group of the cluster that this command works with; None as long as it is not known."""
+        outputs = None if self._made is None else self._made.known
+        return None if outputs is None else outputs.log_group
 
     # the run
 

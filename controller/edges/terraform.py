@@ -86,6 +86,8 @@ class Outputs:
     flavors: Mapping[str, FlavorOutput]
     nat_gateways: int = 0
     public_addresses: int = 0
+    log_group: str | None = None
+    """Where the logs of runs go; None where an older version of the modules was applied."""
 
     @property
     def standing(self) -> Standing:
@@ -347,6 +349,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
             },
             nat_gateways=int(network.get("nat_gateways") or 0),
             public_addresses=int(network.get("public_addresses") or 0),
+            log_group=values.get("log_group"),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TerraformError(

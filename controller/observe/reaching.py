@@ -67,6 +67,7 @@ class Reaching:
             "cluster": self.made.outputs.cluster,
             "bucket": self.made.outputs.bucket,
             "region": self.made.outputs.region,
+            "log_group": self.made.outputs.log_group,
             "run": self.run,
             "training_config": str(self.training_config),
             "package": str(self.package),

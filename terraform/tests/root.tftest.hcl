@@ -511,3 +511,27 @@ run "refuses_an_arn_where_the_name_of_an_instance_profile_belongs" {
 
   expect_failures = [var.existing_instance_profiles]
 }
+
+run "the_logs_of_runs_are_kept_for_30_days" {
+  command = plan
+
+  assert {
+    condition     = aws_cloudwatch_log_group.runs.name == "/centavo/unit" && aws_cloudwatch_log_group.runs.retention_in_days == 30
+    error_message = "The log group must be named after the cluster and keep logs for 30 days."
+  }
+
+  assert {
+    condition     = output.log_group == "/centavo/unit"
+    error_message = "The output log_group must be the name of the log group."
+  }
+}
+
+run "refuses_a_retention_that_cloudwatch_does_not_offer" {
+  command = plan
+
+  variables {
+    log_retention_days = 42
+  }
+
+  expect_failures = [var.log_retention_days]
+}

@@ -6,14 +6,18 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 from botocore.exceptions import ClientError
 
 from controller.domain.prices.standing import EXTRAS
+from controller.edges.account.logs import Logs
 from controller.edges.prices import AwsPrices
 from controller.observe.prices.answers import parse_on_demand, parse_spot
+from controller.shipping.batches import Event
+from controller.shipping.sending import CloudWatch, connect
 from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until
 
 PRICES = """c5.large: 0.085
@@ -334,3 +338,21 @@ def test_a_bucket_that_wants_tls_answers_on_loopback_and_one_that_refuses_does_n
             s3.get_object(Bucket=bucket, Key="key")
     else:
         assert s3.get_object(Bucket=bucket, Key="key")["Body"].read() == b"here"
+
+
+def test_the_logs_that_a_node_ships_are_read_in_the_order_of_time(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    client = connect("us-east-1")
+    client.create_log_group(logGroupName="/centavo/unit")
+    sender, now_ms = CloudWatch("/centavo/unit", lambda: client), round(time.time() * 1000)
+    for number, stream in enumerate(["run/launcher", "run/centavo-run-0", "run/launcher", "other/launcher"]):
+        assert sender.send(stream, [Event(now_ms + number, f"line {number}")]) == 0
+    logs = Logs("us-east-1", "/centavo/unit")
+    assert logs.latest_run() == "run" and logs.of_run("run") == ["centavo-run-0", "launcher"]
+    assert [line.message for line in logs.lines("run", 0.0)] == ["line 0", "line 1", "line 2"]
+    assert [line.message for line in logs.lines("run", 0.0, "launcher")] == ["line 0", "line 2"]
+    assert [line.message for line in logs.lines("run", (now_ms + 1) / 1000)] == ["line 1", "line 2"]
+    assert list(logs.lines("nothing", 0.0)) == []

@@ -44,6 +44,10 @@ def test_every_action_that_a_run_calls_is_allowed() -> None:
         ("ssm:StartSession", "arn:aws:ssm:us-east-1::document/AWS-StartSSHSession", {}),
         ("kms:GenerateDataKey", "arn:aws:kms:us-east-1:1:key/k", {"kms:ResourceAliases": "alias/centavo-state"}),
         ("logs:CreateLogDelivery", ANY, HERE),
+        ("logs:CreateLogStream", "arn:aws:logs:us-east-1:1:log-group:/centavo/centavo:log-stream:run/controller", HERE),
+        ("logs:PutLogEvents", "arn:aws:logs:us-east-1:1:log-group:/centavo/centavo:log-stream:run/controller", HERE),
+        ("logs:FilterLogEvents", "arn:aws:logs:us-east-1:1:log-group:/centavo/centavo:*", HERE),
+        ("logs:DescribeLogStreams", "arn:aws:logs:us-east-1:1:log-group:/centavo/centavo:*", HERE),
         ("ec2:RebootInstances", "*", HERE),
         ("lambda:CreateFunction", "arn:aws:lambda:us-east-1:1:function:centavo-reaper", HERE),
         ("events:PutTargets", "arn:aws:events:us-east-1:1:rule/centavo-reaper", HERE),
@@ -69,6 +73,7 @@ def test_what_aws_checks_beside_the_calls_is_allowed(action: str, resource: str,
         ("events:PutRule", "arn:aws:events:us-east-1:1:rule/payroll", HERE),
         ("ssm:StartSession", "arn:aws:ec2:us-east-1:1:instance/i-1", {"ssm:resourceTag/centavo:role": "other"}),
         ("kms:Decrypt", "arn:aws:kms:us-east-1:1:key/k", {"kms:ResourceAliases": "alias/payroll"}),
+        ("logs:FilterLogEvents", "arn:aws:logs:us-east-1:1:log-group:/payroll:*", HERE),
     ],
 )
 def test_what_is_not_centavos_is_refused(action: str, resource: str, context: dict[str, str]) -> None:

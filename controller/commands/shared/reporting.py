@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from controller.commands.context import Context
+from controller.record.export.cloud_log import CloudLog
 from controller.record.export.metrics import MetricsReporter, parse_address, serve
 from controller.record.journal import Journal
 from controller.record.live.live import LiveReporter, shown
@@ -59,6 +60,7 @@ def reporting(context: Context, journal: Journal, options: argparse.Namespace) -
         file = stack.enter_context(LogFile(journal.directory / LOG_NAME))
         run, log_format = journal.info().run, LogFormat(options.log_format)
         reporters.append(LogReporter(run, log_format, file))
+        stack.enter_context(_sent(context, journal, LogReporter(run, log_format, file)))
         if sys.stdout.isatty() and not options.plain and log_format is LogFormat.TEXT:
             reporters.append(_live(context, journal, stack))
         else:
@@ -84,6 +86,14 @@ def _served(context: Context, journal: Journal, address: str, port: int) -> Metr
     metrics = MetricsReporter(journal.info(), context.usd_per_hour)
     print(f"Metrics: http://{address}:{serve(metrics, port, address)}/metrics", flush=True)
     return metrics
+
+
+def _sent(context: Context, journal: Journal, into: LogReporter) -> AbstractContextManager[None]:
+    """Returns the sending of the run's log to CloudWatch. What hinders it is noted in the log itself."""
+    now = context.clock.now
+    region, file = context.environment.settings.aws.region, journal.directory / LOG_NAME
+    log = CloudLog(journal.info().run, file, region, context.log_group, now, lambda message: into.note(now(), message))
+    return log.sent()
 
 
 def _live(context: Context, journal: Journal, stack: ExitStack) -> LiveReporter:

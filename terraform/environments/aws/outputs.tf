@@ -27,3 +27,8 @@ output "bucket" {
   description = "Name of the S3 bucket for checkpoints and results."
   value       = module.centavo.bucket
 }
+
+output "log_group" {
+  description = "Name of the CloudWatch log group that holds the logs of runs."
+  value       = module.centavo.log_group
+}

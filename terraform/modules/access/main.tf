@@ -144,6 +144,23 @@ resource "aws_iam_role_policy" "warden" {
   policy = each.key == "head" ? data.aws_iam_policy_document.head_warden.json : data.aws_iam_policy_document.worker_warden.json
 }
 
+# The log group is Terraform's to make. Nodes make streams in it, and add to them.
+data "aws_iam_policy_document" "logs" {
+  statement {
+    sid       = "WriteTheLogsOfRuns"
+    actions   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    resources = ["${var.log_group_arn}:*"]
+  }
+}
+
+resource "aws_iam_role_policy" "logs" {
+  for_each = local.roles
+
+  name   = "logs"
+  role   = aws_iam_role.this[each.key].id
+  policy = data.aws_iam_policy_document.logs.json
+}
+
 # Systems Manager opens sessions on the head only. The policy of AWS for this purpose, AmazonSSMManagedInstanceCore, also allows
 # reading every parameter of the account. This policy allows the sessions and nothing else.
 data "aws_iam_policy_document" "session" {

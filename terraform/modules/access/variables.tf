@@ -24,6 +24,11 @@ variable "kms_key_arn" {
   default     = null
 }
 
+variable "log_group_arn" {
+  description = "ARN of the CloudWatch log group that the nodes write their logs to."
+  type        = string
+}
+
 variable "profiles" {
   description = "Names of existing instance profiles for the head and for the workers. Null: the module makes roles and profiles."
   type = object({

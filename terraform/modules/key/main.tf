@@ -33,7 +33,7 @@ data "aws_iam_policy_document" "this" {
     condition {
       test     = "ArnLike"
       variable = "kms:EncryptionContext:aws:logs:arn"
-      values   = ["arn:${data.aws_partition.this.partition}:logs:${var.region}:${data.aws_caller_identity.this.account_id}:log-group:/centavo/${var.name}/*"]
+      values   = [for groups in ["", "/*"] : "arn:${data.aws_partition.this.partition}:logs:${var.region}:${data.aws_caller_identity.this.account_id}:log-group:/centavo/${var.name}${groups}"]
     }
   }
 }

@@ -201,7 +201,7 @@ data "aws_iam_policy_document" "apply" {
       "logs:TagResource",
       "logs:UntagResource",
     ]
-    resources = ["arn:${local.partition}:logs:${var.region}:${local.account}:log-group:/centavo/${var.cluster}/*"]
+    resources = [for groups in ["", ":*", "/*"] : "arn:${local.partition}:logs:${var.region}:${local.account}:log-group:/centavo/${var.cluster}${groups}"]
   }
 
   statement {

@@ -8,6 +8,7 @@ variables {
   name           = "unit"
   ssh_public_key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO0tc2DSKmsqoVeJXjnQ1r6vTqYvLWUSBLJQCJGQGQ9h unit"
   bucket_arn     = "arn:aws:s3:::unit"
+  log_group_arn  = "arn:aws:logs:us-east-1:123456789012:log-group:/centavo/unit"
 }
 
 run "head_and_workers_have_different_roles" {
@@ -81,6 +82,25 @@ run "the_switch_of_a_node_is_limited_to_its_cluster" {
       toset(statement.actions) == toset(["ec2:StopInstances", "ec2:TerminateInstances"]) && anytrue([for condition in statement.condition : condition.variable == "aws:ResourceTag/centavo:role" && toset(condition.values) == toset(["head"])])
     ])
     error_message = "Of single instances, the head may end the head only."
+  }
+}
+
+run "nodes_may_write_to_this_log_group_only" {
+  command = plan
+
+  assert {
+    condition     = one(data.aws_iam_policy_document.logs.statement).resources == toset(["arn:aws:logs:us-east-1:123456789012:log-group:/centavo/unit:*"])
+    error_message = "The policy must name the streams of this log group, and nothing else."
+  }
+
+  assert {
+    condition     = !anytrue([for action in one(data.aws_iam_policy_document.logs.statement).actions : strcontains(action, "*") || strcontains(action, "Delete") || strcontains(action, "Retention")])
+    error_message = "Nodes must not be allowed to delete logs or to change how long they are kept."
+  }
+
+  assert {
+    condition     = toset(keys(aws_iam_role_policy.logs)) == toset(["head", "worker"])
+    error_message = "Both roles must be allowed to write logs."
   }
 }
 

@@ -30,10 +30,9 @@ run "cloudwatch_logs_may_use_the_key_for_this_cluster_only" {
   command = plan
 
   assert {
-    condition = contains(
-      flatten([for statement in data.aws_iam_policy_document.this.statement : [for condition in statement.condition : condition.values]]),
-      "arn:aws:logs:us-east-1:123456789012:log-group:/centavo/unit/*",
-    )
+    condition = toset(flatten([for statement in data.aws_iam_policy_document.this.statement : [for condition in statement.condition : condition.values]])) == toset([
+      "arn:aws:logs:us-east-1:123456789012:log-group:/centavo/unit", "arn:aws:logs:us-east-1:123456789012:log-group:/centavo/unit/*",
+    ])
     error_message = "The policy must limit CloudWatch Logs to the log groups of this cluster."
   }
 }

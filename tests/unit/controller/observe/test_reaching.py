@@ -31,6 +31,7 @@ OUTPUTS = Outputs(
     "a-bucket",
     HeadOutput("i-head", "10.0.0.1", "1.2.3.4", "t3.small"),
     {"c5.large": flavor(6), "t2.medium": flavor(4)},
+    log_group="/centavo/a-cluster",
 )
 
 
@@ -80,6 +81,7 @@ def test_every_playbook_is_told_of_the_cluster_the_run_and_the_settings(reaching
         "cluster": "a-cluster",
         "bucket": "a-bucket",
         "region": reaching.made.outputs.region,
+        "log_group": "/centavo/a-cluster",
         "run": "a-run",
         "training_config": str(folder / "training.yml"),
         "package": str(folder / "trainer.zip"),
