@@ -213,6 +213,7 @@ class Place:
 
 
 def _settings(it: dict[str, Any], endpoint: str, ssh_port: int) -> None:
+    """Sets what the campaign needs. Nodes may be slow: a run avoids a flavor that was late."""
     it["aws"]["environment"]["AWS_ENDPOINT_URL"] = endpoint
     it["ssh"]["port"] = ssh_port
     it["fleet"]["initial"] = dict(HERE)
@@ -224,6 +225,6 @@ def _settings(it: dict[str, Any], endpoint: str, ssh_port: int) -> None:
         poll_s=0.5,
         unavailable_s=5,
         ending_s=5,
-        timeouts={"boot_s": 30, "configure_s": 45, "join_s": 15, "drain_s": 6},
+        timeouts={"boot_s": 90, "configure_s": 120, "join_s": 30, "drain_s": 6},
         health={"finish_s": 300, "silent_s": 20, "service_s": 6, "tries": 2},
     )

@@ -16,7 +16,7 @@ from typing import Any
 from tests.faults.edges.place import HERE, PRICES_HERE, PRICES_THERE, THERE, Place
 from tests.faults.edges.watch import Watch
 
-LIMIT_S = 150.0
+LIMIT_S = 240.0
 """How long anything may take that is waited for."""
 LOCKED, INTERRUPTED = 16, -signal.SIGKILL
 AT_REST_LOOKS = 3
