@@ -213,7 +213,7 @@ class Place:
 
 
 def _settings(it: dict[str, Any], endpoint: str, ssh_port: int) -> None:
-    """Sets what the campaign needs. Nodes have time to come up on a busy machine, since a late flavor is left aside."""
+    """Sets what the campaign needs. Nodes may be slow: a run avoids a flavor that was late."""
     it["aws"]["environment"]["AWS_ENDPOINT_URL"] = endpoint
     it["ssh"]["port"] = ssh_port
     it["fleet"]["initial"] = dict(HERE)
