@@ -28,6 +28,7 @@ from controller.commands import (
     review,
     simulate,
     status,
+    take_over,
     train,
     watch,
 )
@@ -53,6 +54,7 @@ COMMANDS: tuple[Command | StandaloneCommand, ...] = (
     picture.COMMAND,
     watch.COMMAND,
     simulate.COMMAND,
+    take_over.COMMAND,
     destroy.COMMAND,
 )
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from controller.act.capacity import CapacityFile
 from controller.commands.context import Context
-from controller.commands.exports import export_terraform_rc
 from controller.commands.shared.command import Command
+from controller.commands.shared.exports import export_terraform_rc
 from controller.commands.shared.run_report import write_reports
 from controller.domain import Fleet
 from controller.domain.errors import CentavoError
@@ -68,6 +68,7 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
             bucket.empty_own()
         terraform.apply(file)
     _empty_capacity(context)
+    context.environment.taken_key_file.unlink(missing_ok=True)
     if journal is not None:
         _end(context, journal)
     _say_what_is_left(context, plan, cluster)
