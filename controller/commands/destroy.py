@@ -123,6 +123,7 @@ def _delete_data(context: Context, buckets: Iterable[Bucket]) -> None:
     context.owner.check()
     context.owner.forsake()
     for bucket in buckets:
+        bucket.empty_own()
         print(f"Deleted {plural(bucket.empty(), 'version')} of objects in the bucket {bucket.name}.")
 
 
