@@ -30,6 +30,7 @@ from controller.commands import (
     review,
     simulate,
     status,
+    take_over,
     train,
     watch,
 )
@@ -57,6 +58,7 @@ COMMANDS: tuple[Command | StandaloneCommand, ...] = (
     logs.COMMAND,
     simulate.COMMAND,
     reap.COMMAND,
+    take_over.COMMAND,
     destroy.COMMAND,
 )
 

@@ -68,6 +68,7 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
             bucket.empty_own()
         terraform.apply(file)
     _empty_capacity(context)
+    context.environment.taken_key_file.unlink(missing_ok=True)
     if journal is not None:
         _end(context, journal)
     _say_what_is_left(context, plan, cluster)
@@ -122,6 +123,7 @@ def _delete_data(context: Context, buckets: Iterable[Bucket]) -> None:
     context.owner.check()
     context.owner.forsake()
     for bucket in buckets:
+        bucket.empty_own()
         print(f"Deleted {plural(bucket.empty(), 'version')} of objects in the bucket {bucket.name}.")
 
 

@@ -67,6 +67,21 @@ class Environment:
         return self.path(self.settings.ssh.identity_file)
 
     @property
+    def public_key_file(self) -> Path:
+        """The public half of this checkout's key."""
+        return self.identity_file.with_name(f"{self.identity_file.name}.pub")
+
+    @property
+    def taken_key_file(self) -> Path:
+        """The public key of the checkout that made the cluster, where another one has taken the cluster over."""
+        return self.state_directory / "cluster_key.pub"
+
+    @property
+    def cluster_key_file(self) -> Path:
+        """The public key that Terraform gives the nodes."""
+        return self.taken_key_file if self.taken_key_file.is_file() else self.public_key_file
+
+    @property
     def initial_fleet(self) -> Fleet:
         """The fleet that a training starts on."""
         return Fleet(self.settings.fleet.initial)

@@ -43,7 +43,8 @@ class Copies:
         self._thread = Thread(target=self._run, name="copies", daemon=True)
 
     def start(self) -> None:
-        """Begins to copy."""
+        """Begins to copy, at once."""
+        self._wake.set()
         self._thread.start()
 
     def wake(self) -> None:

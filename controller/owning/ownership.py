@@ -40,9 +40,14 @@ class Ownership:
         self._is_owned = False
 
     @property
-    def holder_id(self) -> str:
-        """The id of this process among all that ever hold the lease."""
-        return self._claim.holder.id
+    def checkout(self) -> str:
+        """The id of the checkout that this process works in."""
+        return self._claim.holder.checkout
+
+    @property
+    def generation(self) -> int:
+        """The generation of the lease; 0 where there is none."""
+        return self._tenure.generation
 
     def own(self, objects: Objects | None, *, by_force: bool = False) -> Lease | None:
         """Takes the cluster's lease, unless it is held already or there is no bucket yet.

@@ -21,7 +21,6 @@ RUN_FILES = ("setup.json", "supplies.json", "training.yml", "trainer.zip", "cent
 SCORES = "results/scores.json"
 TERRAFORM_STATE = "terraform.tfstate"
 """Where Terraform's local backend keeps the state. With another backend there is no such file."""
-CLUSTER_KEY = "cluster_key.pub"
 MOST_BYTES = 256 << 20
 BUSY_S = 10.0
 FAST = 1
@@ -110,7 +109,7 @@ def sources_of(environment: Environment, run: str, run_directory: Path) -> Seque
         JournalSource(keys.of_run(run, keys.JOURNAL_NAME), run_directory / FILE_NAME),
         FileSource(keys.CAPACITY, environment.capacity_file),
         StateSource(keys.TERRAFORM_STATE, environment.directory / TERRAFORM_STATE),
-        FileSource(keys.CLUSTER_KEY, environment.state_directory / CLUSTER_KEY),
+        FileSource(keys.CLUSTER_KEY, environment.cluster_key_file),
         *(FileSource(keys.of_run(run, name), run_directory / name) for name in (*RUN_FILES, SCORES)),
     )
 

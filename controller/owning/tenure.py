@@ -24,6 +24,10 @@ from controller.record.journal import Journal
 class Tenure(Protocol):
     """What an `Ownership` has beside the checkout's lock."""
 
+    @property
+    def generation(self) -> int:
+        """The generation of the lease; 0 where there is none."""
+
     def check(self) -> None: ...
 
     def check_surely(self) -> None: ...
@@ -39,6 +43,8 @@ class Tenure(Protocol):
 
 class NoTenure:
     """That of a command for which there is no bucket yet, and so no lease: nothing can be lost."""
+
+    generation = 0
 
     def check(self) -> None:
         """Finds nothing lost."""
@@ -77,6 +83,11 @@ class LeaseTenure:
         self._copies: Copies | None = None
         self._entry = RunEntry("", "", "running")
         self._heartbeat.start()
+
+    @property
+    def generation(self) -> int:
+        """The generation of the lease."""
+        return self._held.lease.generation
 
     def check(self) -> None:
         """Raises SupersededError where another holder is known to have taken the lease."""

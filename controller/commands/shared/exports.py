@@ -15,12 +15,13 @@ def export(environment: Environment) -> None:
     """Exports where the cloud is, the credentials, the public key for the nodes, and Terraform's configuration."""
     aws = environment.settings.aws
     export_credentials(environment)
+    ensure_key_pair(environment.identity_file)
     os.environ |= {
         **aws.environment,
         "AWS_REGION": aws.region,
         "AWS_DEFAULT_REGION": aws.region,
         "TF_IN_AUTOMATION": "1",
-        "TF_VAR_ssh_public_key": ensure_key_pair(environment.identity_file),
+        "TF_VAR_ssh_public_key": environment.cluster_key_file.read_text(encoding="utf-8").strip(),
     }
     export_terraform_rc(environment)
 

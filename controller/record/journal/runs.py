@@ -22,7 +22,7 @@ def start_run(runs: Path, *, environment: str, policy: str, initial: Fleet, now:
     names = [stamp] + [f"{stamp}-{number}" for number in range(2, 100)]
     name = next(name for name in names if not (runs / name).exists())
     journal = create_journal(runs / name, RunInfo(name, environment, policy, now, initial))
-    _point_latest(runs, name)
+    point_latest(runs, name)
     return journal
 
 
@@ -48,7 +48,8 @@ def unfinished_run(runs: Path, environment: str) -> Journal | None:
     return None
 
 
-def _point_latest(runs: Path, name: str) -> None:
+def point_latest(runs: Path, name: str) -> None:
+    """Points the link `latest` to a run."""
     link = runs / f".{LATEST}.new"
     link.unlink(missing_ok=True)
     link.symlink_to(name)

@@ -8,6 +8,11 @@ from controller.record.journal.table import GENERATION, Lock, Table
 class WriterTable(Table):
     """The value `generation` of the table `run`."""
 
+    @property
+    def generation(self) -> int:
+        """How many controllers have taken the run over by now."""
+        return self._latest_generation()
+
     def take_over(self, lock: Lock) -> int:
         """Makes this journal the run's only writer: whoever had it before can't write it any more.
 

@@ -165,6 +165,31 @@ data "aws_iam_policy_document" "apply" {
     resources = [local.bucket, "${local.bucket}/*"]
   }
 
+  # One command at a time changes the cluster: an apply takes its lease, which lies in the bucket.
+  statement {
+    sid       = "FindTheBucket"
+    actions   = ["s3:ListAllMyBuckets"]
+    resources = ["*"]
+  }
+
+  statement {
+    sid       = "HoldTheLease"
+    actions   = ["s3:GetObject", "s3:PutObject"]
+    resources = ["${local.bucket}/control/lease.json"]
+  }
+
+  statement {
+    sid       = "EncryptTheLease"
+    actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+    resources = ["*"]
+
+    condition {
+      test     = "ForAnyValue:StringEquals"
+      variable = "kms:ResourceAliases"
+      values   = ["alias/${var.cluster}"]
+    }
+  }
+
   statement {
     sid = "MakeTheKey"
     actions = [

@@ -76,7 +76,7 @@ class Bucket:
         return 2
 
     def empty_own(self) -> None:
-        assert Bucket.held.is_empty
+        """Has nothing of Centavo's own."""
 
 
 BUCKET = {

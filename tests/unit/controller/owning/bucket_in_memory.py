@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from controller.domain.errors import AwsError
@@ -79,3 +80,9 @@ def holder(name: str, checkout: str | None = None, host: str = "laptop") -> Leas
 
 def claim(name: str, checkout: str | None = None, host: str = "laptop") -> Claim:
     return Claim("centavo-test", "test", holder(name, checkout, host), SWITCH)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Waits for what a thread does."""
+    while not is_so():
+        time.sleep(0.002)

@@ -20,7 +20,7 @@ from controller.owning.runs_index import RunEntry, RunsSource, read_runs
 from controller.owning.sources import FileSource, JournalSource, StateSource, sources_of
 from controller.record.journal import Journal
 from tests.unit.controller.harness import SETTINGS
-from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory
+from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, wait_until
 from tests.unit.controller.record import synthetic
 
 
@@ -196,8 +196,7 @@ def test_the_thread_copies_when_it_is_woken_and_stops(bucket: BucketInMemory, tm
     made.start()
     (tmp_path / "f").write_bytes(b"1")
     made.wake()
-    while "k" not in bucket.kept:
-        pass
+    wait_until(lambda: "k" in bucket.kept)
     made.stop()
     (tmp_path / "f").write_bytes(b"12")
     made.wake()

@@ -13,7 +13,7 @@ from controller.owning.held import HeldLease
 from controller.owning.keys import LEASE
 from controller.owning.lease_document import from_document, to_document
 from controller.owning.taking import take
-from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim
+from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim, wait_until
 
 SURE_S = 90.0
 """Of a lease of 100 s."""
@@ -203,8 +203,7 @@ def test_the_thread_renews_in_time_wakes_and_stops(bucket: BucketInMemory) -> No
     held = HeldLease(bucket, taken)
     heartbeat = Heartbeat(held, lambda: True, lambda message: None)
     heartbeat.start()
-    while len(bucket.writes) < 4:
-        pass
+    wait_until(lambda: len(bucket.writes) >= 4)
     heartbeat.stop()
     written = len(bucket.writes)
     heartbeat.wake()
@@ -216,6 +215,5 @@ def test_a_change_is_written_at_once(bucket: BucketInMemory, held: HeldLease) ->
     heartbeat.start()
     held.tell(stage="ending")
     heartbeat.wake()
-    while kept(bucket).stage != "ending":
-        pass
+    wait_until(lambda: kept(bucket).stage == "ending")
     heartbeat.stop()

@@ -18,7 +18,7 @@ from controller.owning.taking import take
 from controller.record.environment_lock import locked
 from controller.record.journal import Journal, Stage
 from tests.unit.controller.harness import Controller, new_world
-from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim
+from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim, wait_until
 from tests.unit.controller.record import synthetic
 
 
@@ -142,8 +142,7 @@ def test_a_change_of_the_stage_reaches_the_bucket_at_once(
     journal.end("finished", None, NOW)
     journal.set_stage(Stage.ENDING)
     own.saw(None, NOW)
-    while kept(bucket).stage != "ending":
-        pass
+    wait_until(lambda: kept(bucket).stage == "ending")
     assert kept(bucket).ended_at == NOW
 
 

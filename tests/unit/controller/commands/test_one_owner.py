@@ -1,0 +1,173 @@
+"""Commands that change things own the cluster: the lease is taken before anything is made, and given back at last."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from controller.commands.context import Context
+from controller.commands.shared import owned
+from controller.commands.shared.owned import PLACE, Owner, checkout_id, holder_of
+from controller.config.load import load_environment
+from controller.domain.errors import AwsError, LockedError, SupersededError
+from controller.domain.lease import Fired, Lease, Place
+from controller.owning import keys
+from controller.owning.lease_document import from_document, to_document
+from controller.owning.taking import take
+from controller.record.journal import Stage
+from tests.contract.test_schemas import check
+from tests.unit.controller.commands.command_line import Captured, centavo
+from tests.unit.controller.harness import Controller
+from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim, wait_until
+from tests.unit.controller.record import synthetic
+from tests.unit.controller.world import World
+
+ALONE = ["apply", "configure", "train", "optimize", "destroy"]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> BucketInMemory:
+    bucket = BucketInMemory()
+    monkeypatch.setattr(owned, "bucket_of", lambda environment: bucket)
+    return bucket
+
+
+@pytest.fixture
+def one(root: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Controller:
+    """An environment that is up, with a run whose nodes run and were not prepared yet."""
+    controller = Controller(world, root)
+    controller.bring_up()
+    world.advance(60)
+    monkeypatch.setattr(Context, "terraform", lambda *_: controller.terraform)
+    monkeypatch.setattr(Context, "cluster", lambda *_: controller.cluster)
+    monkeypatch.setattr("controller.commands.context.unfinished_run", lambda *_: controller.journal)
+    monkeypatch.setattr("controller.commands.destroy.latest_run", lambda *_: controller.journal)
+    return controller
+
+
+def kept(bucket: BucketInMemory) -> Lease:
+    return from_document(bucket.kept[keys.LEASE][0])
+
+
+@pytest.mark.parametrize("command", ALONE)
+def test_a_cluster_that_another_machine_owns_is_left_alone(
+    bucket: BucketInMemory, root: Path, capsys: Captured, command: str
+) -> None:
+    take(bucket, claim("other"), NOW)
+    assert centavo(root, command) == LockedError.exit_code
+    assert "owns the cluster centavo-test" in capsys.readouterr().err
+    assert not (root / "runs").exists() and bucket.writes == [keys.LEASE]
+
+
+def test_the_refusal_is_a_line_of_json_where_the_log_is(bucket: BucketInMemory, root: Path, capsys: Captured) -> None:
+    take(bucket, claim("other"), NOW)
+    assert centavo(root, "optimize", "--log-format", "json") == LockedError.exit_code
+    line = json.loads(capsys.readouterr().err)
+    check(line, "log line")
+    assert (line["reason_code"], line["exit_code"], line["reason_facts"]["host"]) == ("lease-held", 16, "laptop")
+
+
+@pytest.mark.parametrize("command", ALONE)
+def test_a_bucket_that_cannot_be_reached_ends_a_command_before_anything_costs(
+    bucket: BucketInMemory, root: Path, command: str
+) -> None:
+    bucket.is_reachable = False
+    assert centavo(root, command) == AwsError.exit_code
+    assert not (root / "runs").exists()
+
+
+def test_a_command_gives_the_lease_back_and_says_where_the_run_is(
+    bucket: BucketInMemory, one: Controller, root: Path
+) -> None:
+    assert centavo(root, "train") == 0
+    lease = kept(bucket)
+    assert (lease.released, lease.stage, lease.run) == (True, "training", one.journal.info().run)
+    assert (lease.holder.command, lease.cluster, lease.lasts_s) == ("centavo train", "test", 900.0)
+    assert bucket.kept[keys.of_run(one.journal.info().run, keys.JOURNAL_NAME)][3] == 1
+    assert centavo(root, "train") == 0
+    assert kept(bucket).generation == 2
+
+
+def test_a_command_that_loses_the_lease_in_the_middle_changes_nothing_more(
+    bucket: BucketInMemory, one: Controller, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody takes the cluster over while the nodes are prepared. The heartbeat finds it."""
+    configure_all = one.cluster.nodes.configure_all
+
+    def taken_meanwhile() -> object:
+        outcome = configure_all()
+        take(bucket, claim("other"), NOW, by_force=True)
+        assert one.journal._lock._tenure._heartbeat.beat()  # type: ignore[attr-defined]
+        return outcome
+
+    monkeypatch.setattr(one.cluster.nodes, "configure_all", taken_meanwhile)
+    assert centavo(root, "train") == SupersededError.exit_code
+    assert not one.world.is_started and one.journal.stage() is Stage.STARTING
+    assert kept(bucket).holder.id == "other" and not kept(bucket).released
+
+
+def test_what_the_switch_did_meanwhile_is_told(
+    bucket: BucketInMemory, one: Controller, root: Path, capsys: Captured
+) -> None:
+    fired = Fired("head", "no-controller", NOW)
+    bucket.put(keys.LEASE, to_document(replace(claim("gone").first(NOW), fired=fired, released=True)))
+    assert centavo(root, "configure") == 0
+    assert "while nobody owned the cluster, the head gave it back (no-controller)" in capsys.readouterr().out
+    assert kept(bucket).fired is None
+
+
+def test_a_destroyed_cluster_leaves_no_lease_behind(bucket: BucketInMemory, one: Controller, root: Path) -> None:
+    one.terraform.extra_changes = [{"address": "aws_vpc.this", "type": "aws_vpc", "change": {"actions": ["delete"]}}]
+    original = one.terraform.apply
+
+    def apply(file: Path) -> None:
+        original(file)
+        bucket.kept.clear()
+
+    one.terraform.apply = apply  # type: ignore[method-assign]
+    assert centavo(root, "destroy") == 0
+    assert bucket.kept == {}
+
+
+def test_the_first_apply_takes_the_lease_of_the_bucket_that_it_made(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = BucketInMemory()
+    monkeypatch.setattr(owned, "BucketObjects", lambda region, name: made if name == "made-1" else None)
+    owner = Owner(load_environment(root, "test"), lambda: NOW, print, print)
+    journal = synthetic.running_run(tmp_path / "elsewhere")
+    owner.found("made-1", journal)  # a command that only looks owns nothing
+    assert made.kept == {}
+    with owner.alone("centavo apply"):
+        owner.take_over(journal)
+        assert made.kept == {}
+        owner.found("made-1", journal)
+        wait_until(lambda: kept(made).run == journal.info().run)
+        assert not kept(made).released
+    assert (kept(made).run, kept(made).released) == (journal.info().run, True)
+
+
+def test_a_process_that_was_killed_is_followed_at_once_by_the_next_one_of_its_checkout(
+    bucket: BucketInMemory, one: Controller, root: Path
+) -> None:
+    environment = load_environment(root, "test")
+    killed = replace(claim("killed"), holder=replace(holder_of(environment, "centavo optimize"), pid=1))
+    take(bucket, killed, NOW)
+    assert centavo(root, "configure") == 0
+    assert kept(bucket).generation == 2
+
+
+def test_a_checkout_keeps_its_id_and_no_two_processes_share_one(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = load_environment(root, "test")
+    one, other = holder_of(environment, "x"), holder_of(environment, "x")
+    assert one.checkout == other.checkout == checkout_id(environment.state_directory) and one.id != other.id
+    assert checkout_id(tmp_path / "another") != one.checkout and one.place is Place.MACHINE
+    (environment.state_directory / "checkout").write_text("\n")
+    assert checkout_id(environment.state_directory)
+    monkeypatch.setenv(PLACE, "head")
+    assert holder_of(environment, "x").place is Place.HEAD
