@@ -3,8 +3,8 @@
     ENVIRONMENT/bin/python requirements/bytecode.py bytecode.zip mxnet gluonnlp horovod.mxnet
 
 The Python that runs this program imports the modules. Every module from its packages goes into the archive as
-`PACKAGE/__pycache__/MODULE.cpython-311.pyc`. Unpacked over the packages of another environment, Python uses it there while
-the source is the same: the file holds the source's hash and not its time.
+`PACKAGE/__pycache__/MODULE.cpython-311.pyc`. Where it is unpacked over the packages of another environment, Python uses
+it while the source is the same: the file holds the source's hash and not its time.
 """
 
 from __future__ import annotations
