@@ -2,8 +2,8 @@
 
 Where the tool is missing, the test is skipped on a person's machine and fails where `CI=true`: there `.ci/run` installs
 what tests need, and a skipped test would hide that it did not. Only this module knows how to look for a tool.
-localcloud's machines (`@pytest.mark.needs_tool("machines")`) also need root and some features of the kernel, which can't
-be installed. Where these are missing, a test is skipped everywhere.
+localcloud's machines (`@pytest.mark.needs_tool("machines")`) also need root and some features of the kernel. These
+can't be installed. Where they are missing, a test is skipped everywhere.
 """
 
 from __future__ import annotations
