@@ -76,7 +76,7 @@ class Rehearsal:
 
     def configure(self) -> str:
         """Makes all nodes usable, twice: the second time changes nothing."""
-        first = self._finish("configure", limit_s=900)
+        first = self._finish("configure", limit_s=1500)  # the first one of a machine builds the wheelhouse
         again = self._finish("configure", limit_s=300)
         if "changed=0" not in again:
             raise RehearsalError("The second configure has changed something.")
