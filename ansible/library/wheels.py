@@ -155,6 +155,9 @@ def install(archive: Path, python: str, wheelhouse: dict[str, str], packages: li
         ]
         listed = ["-r", str(house / "requirements.txt")]
         run([str(uv), "pip", "install", *options, "--python", str(made / "bin" / "python"), *listed], environment)
+        (site_packages,) = made.glob("lib/python*/site-packages")
+        with zipfile.ZipFile(house / "bytecode.zip") as bytecode:
+            bytecode.extractall(site_packages)
         kernels = made / "lib" / "centavo"
         kernels.mkdir(parents=True, exist_ok=True)
         for kernel in house.glob("kernels/*"):

@@ -31,6 +31,14 @@ def test_ssh_lets_the_images_user_in_at_the_public_address_and_sudo_makes_root_o
     assert cluster.cloud.on(cluster.head, "id -un; sudo -n id -un").split() == ["admin", "root"]
 
 
+@pytest.mark.parametrize(
+    "shell", ["sh -c", "sudo -n runuser --login admin --command"], ids=["in a session of SSH", "at each boot"]
+)
+def test_programs_know_where_the_api_answers(cluster: Cluster, shell: str) -> None:
+    said = cluster.cloud.on(cluster.head, f"{shell} 'echo $AWS_ENDPOINT_URL'")
+    assert said == f"http://127.0.0.1:{cluster.cloud.config['port']}"
+
+
 def test_the_user_data_ran_as_root_by_cloud_init_on_ec2(cluster: Cluster) -> None:
     assert cluster.cloud.on(cluster.head, "cat /var/tmp/hello; cloud-init status --wait | tail -1") == (
         "hello from root\nstatus: done"

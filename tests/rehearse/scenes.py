@@ -24,6 +24,8 @@ WARM = "warm after its launch: "
 """What the controller says of new nodes, with the seconds that each of them took."""
 NOTHING_LEFT = "Nothing of it costs money any more."
 """What `destroy` says at its end."""
+COSTS = "dollars per hour, all included"
+"""The line of a plan with what an hour costs: before, afterwards, and the difference."""
 INTENDED = ("open-network", "change-iam")
 """The dangers of a first plan that a person has to acknowledge."""
 
@@ -67,7 +69,8 @@ class Rehearsal:
     def plan(self) -> str:
         """Plans, and shows what an hour costs."""
         acknowledged = [f"--acknowledge={danger}" for danger in INTENDED]
-        return found_in(self._finish("plan", *acknowledged, limit_s=600, status=2), r"\$.*hour|per hour") or "planned"
+        text = self._finish("plan", *acknowledged, limit_s=600, status=2)
+        return " ".join(found_in(text, COSTS).replace("│", " ").split())
 
     def apply(self) -> str:
         """Makes network, head and groups."""
@@ -76,7 +79,7 @@ class Rehearsal:
 
     def configure(self) -> str:
         """Makes all nodes usable, twice: the second time changes nothing."""
-        first = self._finish("configure", limit_s=900)
+        first = self._finish("configure", limit_s=1500)  # the first one of a machine builds the wheelhouse
         again = self._finish("configure", limit_s=300)
         if "changed=0" not in again:
             raise RehearsalError("The second configure has changed something.")

@@ -2,18 +2,23 @@
 
 Where the tool is missing, the test is skipped on a person's machine and fails where `CI=true`: there `.ci/run` installs
 what tests need, and a skipped test would hide that it did not. Only this module knows how to look for a tool.
+localcloud's machines (`@pytest.mark.needs_tool("machines")`) also need root and some features of the kernel. These
+can't be installed. Where they are missing, a test is skipped everywhere.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from localcloud.hosts.machine.requirements import missing_packages
+from localcloud.hosts.machine.requirements import check, missing_packages
+from localcloud.hosts.machine.tools import MachineError
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,18 @@ def require(name: str) -> str:
 
 
 def _require_machines() -> str:
+    """Returns `root`. A test is skipped, on CI too, where no program could help: without root, or in such a kernel."""
+    if os.geteuid() != 0:
+        pytest.skip("machines need root rights: run the tests as root")
     packages = missing_packages()
     if packages:
         return _give_up(f"programs for machines are not installed: apt-get install {' '.join(packages)}")
-    return "root" if os.geteuid() == 0 else _give_up("machines need root rights: run the tests as root")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check(Path(folder))
+        except MachineError as error:
+            pytest.skip(f"machines can't be made here: {error}")
+    return "root"
 
 
 def _give_up(reason: str) -> str:

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,17 @@ class TinyWheelhouse:
         return self.archive.stat().st_size
 
 
-def tiny_wheelhouse(folder: Path, code: str = "ANSWER = 1\n", digest: str = "a" * 64) -> TinyWheelhouse:
-    """Makes a wheelhouse for this machine whose package `tiny` has this code."""
+def tiny_wheelhouse(
+    folder: Path, code: str = "ANSWER = 1\n", digest: str = "a" * 64, bytecode: Mapping[str, bytes] | None = None
+) -> TinyWheelhouse:
+    """Makes a wheelhouse for this machine whose package `tiny` has this code, and this compiled form by paths."""
     house = folder / f"house-{digest[:6]}"
     (house / "wheels").mkdir(parents=True)
     (house / "kernels").mkdir()
     (house / "kernels" / "kernels.so").write_bytes(b"kernels")
+    with zipfile.ZipFile(house / "bytecode.zip", "w") as entries:
+        for path, compiled in (bytecode or {}).items():
+            entries.writestr(path, compiled)
     wheel = _wheel(house / "wheels" / "tiny-1.0-py3-none-any.whl", "tiny", {"tiny.py": code})
     uv = shutil.which("uv", path=str(Path(sys.executable).parent))
     assert uv is not None, "uv is missing beside the Python that runs the tests: `make setup`"

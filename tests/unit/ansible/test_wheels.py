@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import shutil
 import subprocess
 import sys
+from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,16 @@ def test_an_environment_is_made_from_the_wheelhouse_and_a_second_visit_changes_n
     again = node.visit(house)
     assert (again["changed"], again["needed"]) == (False, False)
     assert node.names == {"venv", "venv-aaaaaaaaaaaa"}
+
+
+def test_what_the_wheelhouse_has_compiled_is_not_compiled_again(node: Node) -> None:
+    """The compiled form in this wheelhouse says something else than its source, which shows that Python uses it."""
+    hash_of_source = source_hash(b"ANSWER = 1\n")
+    compiled = MAGIC_NUMBER + (0b11).to_bytes(4, "little") + hash_of_source  # by PEP 552
+    compiled += marshal.dumps(compile("ANSWER = 'compiled'", "tiny.py", "exec"))
+    house = tiny_wheelhouse(node.folder, bytecode={cache_from_source("tiny.py"): compiled})
+    node.visit(house, with_archive=True)
+    assert node.answer() == "compiled"
 
 
 def test_another_wheelhouse_takes_the_place_of_the_first(node: Node) -> None:

@@ -28,3 +28,30 @@ def test_a_missing_tool_fails_a_test_on_ci(absent: str, monkeypatch: pytest.Monk
 def test_the_first_name_that_is_there_is_the_command() -> None:
     command = tools.Tool(("centavo-no-such-program", "sh"), "").command
     assert command is not None and command.endswith("/sh")
+
+
+def test_machines_are_skipped_without_root_even_on_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(tools.os, "geteuid", lambda: 1000)
+    with pytest.raises(pytest.skip.Exception, match="root rights"):
+        tools.require(tools.MACHINES)
+
+
+def test_machines_fail_as_root_on_ci_where_a_program_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(tools.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(tools, "missing_packages", lambda: ["nftables"])
+    with pytest.raises(pytest.fail.Exception, match="apt-get install nftables"):
+        tools.require(tools.MACHINES)
+
+
+def test_machines_are_skipped_where_the_kernel_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(folder: object) -> None:
+        raise tools.MachineError("the kernel has no nftables")
+
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(tools.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(tools, "missing_packages", list)
+    monkeypatch.setattr(tools, "check", refuse)
+    with pytest.raises(pytest.skip.Exception, match="no nftables"):
+        tools.require(tools.MACHINES)
