@@ -35,6 +35,7 @@ SCHEMAS = {
     "observation": ("controller.record.journal", "observation.schema.json"),
     "log line": ("controller.record.live", "log_line.schema.json"),
     "status": ("controller.commands", "status.schema.json"),
+    "logs": ("controller.commands", "logs.schema.json"),
     "plan outline": ("controller.review.plans", "plan_outline.schema.json"),
 }
 RUNS: list[Callable[[Path], Journal]] = [
