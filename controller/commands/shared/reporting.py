@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from controller.commands.context import Context
 from controller.record.export.cloud_log import CloudLog
+from controller.record.export.cloud_metrics import CloudMetrics
 from controller.record.export.metrics import MetricsReporter, parse_address, serve
 from controller.record.journal import Journal
 from controller.record.live.live import LiveReporter, shown
@@ -60,7 +61,10 @@ def reporting(context: Context, journal: Journal, options: argparse.Namespace) -
         file = stack.enter_context(LogFile(journal.directory / LOG_NAME))
         run, log_format = journal.info().run, LogFormat(options.log_format)
         reporters.append(LogReporter(run, log_format, file))
-        stack.enter_context(_sent(context, journal, LogReporter(run, log_format, file)))
+        trouble = LogReporter(run, log_format, file)
+        if context.environment.settings.metrics.cloudwatch:
+            reporters.append(_measured(context, journal, trouble, stack))
+        stack.enter_context(_sent(context, journal, trouble))
         if sys.stdout.isatty() and not options.plain and log_format is LogFormat.TEXT:
             reporters.append(_live(context, journal, stack))
         else:
@@ -88,12 +92,37 @@ def _served(context: Context, journal: Journal, address: str, port: int) -> Metr
     return metrics
 
 
+def _measured(context: Context, journal: Journal, into: LogReporter, stack: ExitStack) -> MetricsReporter:
+    """Returns a reporter whose metrics go to CloudWatch. What hinders it is noted in the log."""
+    info, now = journal.info(), context.clock.now
+    metrics = MetricsReporter(info, context.usd_per_hour)
+    region, budget_usd = context.environment.settings.aws.region, info.constraints.budget_usd
+
+    def cluster() -> str | None:
+        outputs = context.known()
+        return None if outputs is None else outputs.cluster
+
+    def tell(message: str) -> None:
+        into.note(now(), message)
+
+    cloud = CloudMetrics(metrics.registry, region, cluster, budget_usd, now, tell)
+    stack.enter_context(cloud.sent())
+    return metrics
+
+
 def _sent(context: Context, journal: Journal, into: LogReporter) -> AbstractContextManager[None]:
     """Returns the sending of the run's log to CloudWatch. What hinders it is noted in the log itself."""
     now = context.clock.now
     region, file = context.environment.settings.aws.region, journal.directory / LOG_NAME
-    log = CloudLog(journal.info().run, file, region, context.log_group, now, lambda message: into.note(now(), message))
-    return log.sent()
+
+    def group() -> str | None:
+        outputs = context.known()
+        return None if outputs is None else outputs.log_group
+
+    def tell(message: str) -> None:
+        into.note(now(), message)
+
+    return CloudLog(journal.info().run, file, region, group, now, tell).sent()
 
 
 def _live(context: Context, journal: Journal, stack: ExitStack) -> LiveReporter:
