@@ -19,22 +19,16 @@ from controller.commands import (
     apply,
     configure,
     destroy,
-    explain,
-    facts,
-    logs,
     optimize,
-    picture,
     propose,
     reap,
-    report,
     review,
     simulate,
-    status,
     take_over,
     train,
-    watch,
 )
 from controller.commands.context import open_context
+from controller.commands.looking import explain, facts, logs, picture, report, status, watch
 from controller.commands.shared.command import Command, StandaloneCommand
 from controller.commands.shared.judged_plan import admit
 from controller.domain.errors import CentavoError, JournalError, StoppedError

@@ -40,10 +40,10 @@ SCHEMAS = {
     "decision": ("controller.record.journal", "decision.schema.json"),
     "observation": ("controller.record.journal", "observation.schema.json"),
     "log line": ("controller.record.live", "log_line.schema.json"),
-    "status": ("controller.commands", "status.schema.json"),
+    "status": ("controller.commands.looking", "status.schema.json"),
     "lease": ("controller.owning", "lease.schema.json"),
     "runs": ("controller.owning", "runs.schema.json"),
-    "logs": ("controller.commands", "logs.schema.json"),
+    "logs": ("controller.commands.looking", "logs.schema.json"),
     "plan outline": ("controller.review.plans", "plan_outline.schema.json"),
 }
 RUNS: list[Callable[[Path], Journal]] = [

@@ -13,8 +13,8 @@ import pytest
 
 from controller.cli import parser
 from controller.commands.context import Context
-from controller.commands.explain import explain
-from controller.commands.status import status
+from controller.commands.looking.explain import explain
+from controller.commands.looking.status import status
 from controller.config.checks import check_limits
 from controller.config.constraints import Constraints, parse_asked, parse_budget, parse_deadline, parse_duration
 from controller.config.environment import Environment

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from controller.commands.watch import follow
+from controller.commands.looking.watch import follow
 from controller.domain.errors import StoppedError
 from controller.record.journal import Journal
 from tests.unit.controller.commands.command_line import Captured, added, centavo

@@ -15,8 +15,8 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from controller.commands import logs as command
 from controller.commands.context import Context
+from controller.commands.looking import logs as command
 from controller.commands.shared.following import LATE_S, Follower
 from controller.commands.shared.log_lines import Wanted
 from controller.domain import Instance

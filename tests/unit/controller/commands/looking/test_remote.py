@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from controller.commands.context import Context
+from controller.commands.looking.watch import _Refreshing
 from controller.commands.shared import owned
-from controller.commands.watch import _Refreshing
 from controller.domain.errors import AwsError, JournalError
 from controller.owning import keys
 from controller.owning.lease_document import from_document, to_document

@@ -1,0 +1,1 @@
+"""The commands that show a run and change nothing."""
