@@ -97,7 +97,7 @@ def _from_bucket(context: Context, name: str | None) -> Chosen:
     bucket = owned.bucket_of(environment)
     if bucket is None:
         raise JournalError(
-            f"There is no run yet, and no bucket of a cluster {environment.settings.cluster}.",
+            f"There is no run here, and AWS has no bucket of the cluster {environment.settings.cluster}.",
             "`centavo optimize` starts a run.",
         )
     remote = Remote(bucket, environment.state_directory / "remote")
