@@ -55,7 +55,7 @@ class Context:
         api = AwsPrices(self.environment.settings.aws.region)
         self.book = open_book(self.environment, api, self.clock.now, self.note)
         self._journal: Journal | None = None
-        self.owner = Owner(self.environment, self.clock.now, self.note, self._tell)
+        self.owner = Owner(self.environment, self.clock, self.note, self._tell)
         self._made: Made | None = None
 
     # prices
@@ -143,6 +143,7 @@ class Context:
         if asked.budget_usd is not None:
             check_budget(environment, asked.budget_usd)
         if journal is None:
+            self.owner.check_new_run()
             journal = start_run(
                 environment.runs_directory,
                 environment=environment.name,

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 FIRST_GENERATION = 1
+ENDED = "ended"
+"""The stage of a run that is over."""
 
 
 class Place(str, Enum):

@@ -44,6 +44,10 @@ class Ownership:
         """The id of the checkout that this process works in."""
         return self._claim.holder.checkout
 
+    def had(self, lease: Lease) -> bool:
+        """Returns whether a command of this checkout held a lease."""
+        return lease.was_of_the_checkout(self._claim.holder)
+
     @property
     def generation(self) -> int:
         """The generation of the lease; 0 where there is none."""
@@ -86,7 +90,12 @@ class Ownership:
         self._tenure.check_surely()
 
     def work_on(self, journal: Journal, sources: Sequence[Source]) -> None:
-        """Names the run in the lease, and copies its state to the bucket from now on."""
+        """Names the run in the lease, and copies its state to the bucket from now on.
+
+        Raises:
+            JournalError: Another checkout has controlled the run since this one did.
+            AwsError: Whether one has can't be known.
+        """
         self._tenure.work_on(journal, sources)
 
     def saw(self, progress: Progress | None, at: float) -> None:

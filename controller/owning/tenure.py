@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import Protocol
 
 from controller.domain import Progress
-from controller.domain.errors import AwsError, SupersededError
+from controller.domain.errors import AwsError, JournalError, SupersededError
 from controller.domain.times import iso
 from controller.edges.bucket.objects import Objects
 from controller.edges.clock import elapsed_s
+from controller.owning import keys
 from controller.owning.copies import Copies
 from controller.owning.fenced import FencedWriter
 from controller.owning.heartbeat import Heartbeat
@@ -100,10 +101,19 @@ class LeaseTenure:
         self._held.check_surely()
 
     def work_on(self, journal: Journal, sources: Sequence[Source]) -> None:
-        """Names the run in the lease, and copies its state to the bucket from now on."""
+        """Names the run in the lease, and copies its state to the bucket from now on.
+
+        Raises:
+            JournalError: Another checkout has controlled the run since this one did.
+            AwsError: Whether one has can't be known.
+        """
+        if self._journal is journal:
+            return
+        lease = self._held.lease
+        self._refuse_old(journal)
+        journal.set_lease_generation(lease.generation)
         self._journal = journal
         self._note()
-        lease = self._held.lease
         writer = FencedWriter(self._objects, lease.cluster, lease.generation)
         if self._copies is not None:
             self._copies.stop()
@@ -144,6 +154,17 @@ class LeaseTenure:
             return  # whoever has it now was told of, or will be
         except AwsError as error:
             self._tell(f"the cluster's lease could not be given back, and runs out by itself: {error.what}")
+
+    def _refuse_old(self, journal: Journal) -> None:
+        """Raises JournalError where the bucket's copy of the run was written under a later lease than the journal."""
+        run = journal.info().run
+        copy = self._objects.head(keys.of_run(run, keys.JOURNAL_NAME))
+        if copy is not None and copy.generation > journal.lease_generation():
+            raise JournalError(
+                f"Another checkout has controlled the run {run} since this one did, and the journal here does not have "
+                "what happened.",
+                f"`centavo --env {self._held.lease.environment} take-over` brings it here.",
+            )
 
     def _note(self) -> None:
         """Takes up what the journal says of the run."""

@@ -31,6 +31,8 @@ Service = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Returns the response to an action and its request, or raises `ServiceError`."""
 
 SHARED_STATE = ("ec2", "autoscaling")  # services whose models localcloud's own threads change too
+CONDITIONS = ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")
+"""The headers of S3's conditional requests."""
 READING = ("Describe", "Get", "List")
 
 log = logging.getLogger("localcloud.api")
@@ -70,6 +72,7 @@ class Application:
         self.lock = lock
         self.tick = tick
         self.replays = Replays()
+        self.conditional = threading.Lock()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Body:
         """Answers a request."""
@@ -93,6 +96,11 @@ class Application:
             return self._own(environ, start_response, self.own_services[service])
         if service in SHARED_STATE:
             return self._shared(environ, start_response, service)
+        if any(name in environ for name in CONDITIONS):
+            with (
+                self.conditional
+            ):  # moto 5.1 compares the version first and writes then, which two requests can do at once
+                return self.moto(environ, start_response)
         return self.moto(environ, start_response)
 
     def _shared(self, environ: Environ, start_response: StartResponse, service: str) -> Body:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,23 @@ def test_a_lease_is_taken_renewed_lost_and_followed(objects: BucketObjects) -> N
         first.renew()
     second.release()
     assert take(objects, claim("three"), NOW).lease.generation == 3
+
+
+def test_of_eight_racing_takers_one_wins_each_time(objects: BucketObjects) -> None:
+    for round_ in range(5):
+        seen = see(objects)
+        generation = 0 if seen is None or seen.lease is None else seen.lease.generation
+
+        def try_it(number: int, names: str = f"round {round_}, taker") -> int | None:
+            try:
+                return take(objects, claim(f"{names} {number}"), NOW).lease.generation
+            except LockedError:
+                return None
+
+        HeldLease(objects, take(objects, claim("before"), NOW, by_force=True)).release()
+        with ThreadPoolExecutor(8) as threads:
+            won = [number for number in threads.map(try_it, range(8)) if number is not None]
+        assert won == [generation + 2]
 
 
 def test_status_from_a_second_clone_is_quick_and_wakes_nothing(

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from controller.config.environment import Environment
 from controller.domain import Progress
-from controller.domain.lease import Claim, Lease, LeaseHolder, Place
+from controller.domain.errors import AwsError, JournalError
+from controller.domain.lease import ENDED, Claim, Lease, LeaseHolder, Place
 from controller.edges.bucket.find import find_bucket
 from controller.edges.bucket.objects import BucketObjects
+from controller.edges.clock import Clock
 from controller.edges.files import write_whole
 from controller.edges.process_identity import this_process
 from controller.owning.ownership import Ownership, ended
@@ -20,6 +22,8 @@ from controller.owning.sources import sources_of
 from controller.record.environment_lock import locked
 from controller.record.journal import Journal
 
+TRIES, BETWEEN_TRIES_S = 4, 3.0
+"""A command that begins asks for the lease so often, in this rhythm, while AWS does not answer."""
 PLACE = "CENTAVO_PLACE"
 """The environment variable that says where a controller runs: `head`, or `machine` (the default)."""
 
@@ -29,7 +33,7 @@ class Owner:
 
     Args:
         environment: The environment.
-        now: The time of day.
+        clock: The time of day, and waiting.
         note: Tells people something, and keeps it in the run's journal.
         tell: Tells people something while the run may be somebody else's.
     """
@@ -37,12 +41,13 @@ class Owner:
     def __init__(
         self,
         environment: Environment,
-        now: Callable[[], float],
+        clock: Clock,
         note: Callable[[str], None],
         tell: Callable[[str], None],
     ) -> None:
-        self._environment, self._now, self._note, self._tell = environment, now, note, tell
+        self._environment, self._clock, self._note, self._tell = environment, clock, note, tell
         self._ownership: Ownership | None = None
+        self._before: Lease | None = None
 
     @contextmanager
     def alone(self, command: str) -> Iterator[Ownership]:
@@ -53,7 +58,7 @@ class Owner:
             AwsError: Whether one is elsewhere can't be known.
         """
         with self.alone_here(command) as ownership:
-            self.own(bucket_of(self._environment))
+            self._own_patiently()
             yield ownership
 
     @contextmanager
@@ -64,11 +69,11 @@ class Owner:
             LockedError: Another command is inside.
         """
         environment, settings = self._environment, self._environment.settings
-        with locked(environment.state_directory, environment.name, command, self._now(), self._note) as lock:
+        with locked(environment.state_directory, environment.name, command, self._clock.now(), self._note) as lock:
             claim = Claim(
                 settings.cluster, environment.name, holder_of(environment, command), settings.controller.switch.settings
             )
-            ownership = Ownership(lock, claim, settings.controller.longest_pass_s, self._now)
+            ownership = Ownership(lock, claim, settings.controller.longest_pass_s, self._clock.now)
             with ended(ownership, self._tell):
                 self._ownership = ownership
                 yield ownership
@@ -84,6 +89,7 @@ class Owner:
             The lease as its last holder left it; None where there was none.
         """
         before = None if self._ownership is None else self._ownership.own(bucket, by_force=by_force)
+        self._before = before or self._before
         if before is not None and before.fired is not None:
             self._note(f"while nobody owned the cluster, the {before.fired.by} gave it back ({before.fired.why})")
         return before
@@ -93,8 +99,28 @@ class Owner:
         self.own(BucketObjects(self._environment.settings.aws.region, bucket))
         self._work_on(journal)
 
+    def check_new_run(self) -> None:
+        """Checks that a new run may begin.
+
+        Raises:
+            JournalError: The cluster has a run that goes on, and that another checkout knows.
+        """
+        before, own = self._before, self._ownership
+        if before is None or own is None or before.run is None or before.stage == ENDED or own.had(before):
+            return
+        raise JournalError(
+            f"The cluster {before.cluster} has a run that goes on, {before.run}, and this checkout does not have it. "
+            f"{before.holder} controlled it last.",
+            f"`centavo --env {before.environment} take-over` brings it here, and `centavo --env {before.environment} "
+            "destroy` ends it.",
+        )
+
     def take_over(self, journal: Journal) -> None:
-        """Makes this command the only writer of a run. A command that changes nothing takes over nothing."""
+        """Makes this command the only writer of a run. A command that changes nothing takes over nothing.
+
+        Raises:
+            JournalError: Another checkout has controlled the run since this one did.
+        """
         if self._ownership is not None:
             journal.tell = self._note
             journal.take_over(self._ownership)
@@ -117,6 +143,19 @@ class Owner:
         if self._ownership is not None:
             self._ownership.forsake()
 
+    def _own_patiently(self) -> None:
+        """Takes the lease, if there is a bucket. A bucket that can't be asked is asked some times."""
+        for tries in range(1, TRIES + 1):
+            try:
+                self.own(bucket_of(self._environment))
+                return
+            except AwsError as error:
+                if tries == TRIES:
+                    raise
+                if tries == 1:
+                    self._tell(f"whether the cluster is free is not known, and asked again: {error.what}")
+                self._clock.sleep(BETWEEN_TRIES_S)
+
     def _work_on(self, journal: Journal) -> None:
         if self._ownership is not None:
             self._ownership.work_on(journal, sources_of(self._environment, journal.info().run, journal.directory))
@@ -126,7 +165,8 @@ def bucket_of(environment: Environment) -> BucketObjects | None:
     """Returns the cluster's bucket; None where there is none yet.
 
     Raises:
-        AwsError: AWS can't be asked, or two clusters have the same name.
+        AwsError: AWS can't be asked.
+        ConfigError: Two clusters have the same name.
     """
     name = find_bucket(environment.settings.aws.region, environment.settings.cluster)
     return None if name is None else BucketObjects(environment.settings.aws.region, name)

@@ -12,7 +12,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from controller.domain.errors import AwsError
+from controller.domain.errors import ConfigError
 from controller.edges.aws import CLUSTER_TAG, speak
 
 QUICK = Config(
@@ -29,12 +29,13 @@ def find_bucket(region: str, cluster: str) -> str | None:
     Needs `s3:ListAllMyBuckets`, and `s3:GetBucketTagging` on the bucket.
 
     Raises:
-        AwsError: AWS can't be asked, or two clusters have this name.
+        AwsError: AWS can't be asked.
+        ConfigError: Two clusters have this name.
     """
     s3: Any = boto3.client("s3", region_name=region, config=QUICK)
     names = speak(f"find the bucket of the cluster {cluster}", lambda: _tagged(s3, cluster))
     if len(names) > 1:
-        raise AwsError(
+        raise ConfigError(
             f"Several buckets carry the tag {CLUSTER_TAG} = {cluster}: {', '.join(names)}. Two clusters share a name.",
             "Destroy one of them with the environment that made it, or give this environment another name (`cluster` "
             "in centavo.yml) before anything is made.",

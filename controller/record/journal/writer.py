@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from controller.record.journal.table import GENERATION, Lock, Table
 
+LEASE_GENERATION = "lease_generation"
+
 
 class WriterTable(Table):
     """The value `generation` of the table `run`."""
@@ -12,6 +14,15 @@ class WriterTable(Table):
     def generation(self) -> int:
         """How many controllers have taken the run over by now."""
         return self._latest_generation()
+
+    def lease_generation(self) -> int:
+        """Returns the generation of the cluster's lease under which this journal was written last; 0 for none."""
+        row = self._database.execute("SELECT value FROM run WHERE key = ?", (LEASE_GENERATION,)).fetchone()
+        return 0 if row is None else int(row["value"])
+
+    def set_lease_generation(self, generation: int) -> None:
+        """Keeps the generation of the lease under which this journal is written from now on."""
+        self._must_write(("INSERT OR REPLACE INTO run VALUES (?, ?)", (LEASE_GENERATION, str(generation))))
 
     def take_over(self, lock: Lock) -> int:
         """Makes this journal the run's only writer: whoever had it before can't write it any more.

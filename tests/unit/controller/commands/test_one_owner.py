@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from controller import cli
 from controller.commands.context import Context
 from controller.commands.shared import owned
+from controller.commands.shared.command import Command
 from controller.commands.shared.owned import PLACE, Owner, checkout_id, holder_of
 from controller.config.load import load_environment
-from controller.domain.errors import AwsError, LockedError, SupersededError
+from controller.domain.errors import AwsError, JournalError, LockedError, SupersededError
 from controller.domain.lease import Fired, Lease, Place
+from controller.edges.clock import SystemClock
 from controller.owning import keys
 from controller.owning.lease_document import from_document, to_document
 from controller.owning.taking import take
@@ -72,11 +75,53 @@ def test_the_refusal_is_a_line_of_json_where_the_log_is(bucket: BucketInMemory, 
 
 @pytest.mark.parametrize("command", ALONE)
 def test_a_bucket_that_cannot_be_reached_ends_a_command_before_anything_costs(
-    bucket: BucketInMemory, root: Path, command: str
+    bucket: BucketInMemory, root: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(SystemClock, "sleep", lambda clock, seconds: slept.append(seconds))
     bucket.is_reachable = False
     assert centavo(root, command) == AwsError.exit_code
     assert not (root / "runs").exists()
+    assert slept == [3.0] * 3 and capsys.readouterr().out.count("is not known, and asked again") == 1
+
+
+def test_a_bucket_that_is_away_for_a_moment_ends_no_command(
+    bucket: BucketInMemory, one: Controller, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket.is_reachable = False
+    monkeypatch.setattr(SystemClock, "sleep", lambda clock, seconds: setattr(bucket, "is_reachable", True))
+    assert centavo(root, "configure") == 0
+
+
+def test_a_run_that_another_checkout_has_controlled_since_is_brought_before_anything_is_done(
+    bucket: BucketInMemory, one: Controller, root: Path, capsys: Captured
+) -> None:
+    assert centavo(root, "configure") == 0
+    assert centavo(root, "configure") == 0
+    run = one.journal.info().run
+    copy = keys.of_run(run, keys.JOURNAL_NAME)
+    bucket.put(copy, b"what another checkout wrote", generation=9)
+    assert centavo(root, "train") == JournalError.exit_code
+    assert f"Another checkout has controlled the run {run} since" in capsys.readouterr().err
+    assert not one.world.is_started and bucket.kept[copy][0] == b"what another checkout wrote"
+
+
+@pytest.mark.parametrize(("stage", "host", "code"), [("training", "x", 13), ("ended", "x", 0), ("training", "", 0)])
+def test_no_new_run_begins_beside_one_that_goes_on_elsewhere(
+    bucket: BucketInMemory, root: Path, monkeypatch: pytest.MonkeyPatch, stage: str, host: str, code: int
+) -> None:
+    own = holder_of(load_environment(root, "test"), "centavo optimize")
+    holder = replace(own, id="before", host=host or own.host)
+    before = replace(claim("x").first(NOW), holder=holder, run="theirs", stage=stage, released=True)
+    bucket.put(keys.LEASE, to_document(before), generation=1)
+
+    def configure(context: Context, options: object) -> int:
+        context.journal()
+        return 0
+
+    monkeypatch.setattr(cli, "COMMANDS", (Command("configure", "x", configure, changes_things=True),))
+    assert centavo(root, "configure") == code
+    assert (root / "runs").exists() is (code == 0)
 
 
 def test_a_command_gives_the_lease_back_and_says_where_the_run_is(
@@ -137,7 +182,7 @@ def test_the_first_apply_takes_the_lease_of_the_bucket_that_it_made(
 ) -> None:
     made = BucketInMemory()
     monkeypatch.setattr(owned, "BucketObjects", lambda region, name: made if name == "made-1" else None)
-    owner = Owner(load_environment(root, "test"), lambda: NOW, print, print)
+    owner = Owner(load_environment(root, "test"), SystemClock(), print, print)
     journal = synthetic.running_run(tmp_path / "elsewhere")
     owner.found("made-1", journal)  # a command that only looks owns nothing
     assert made.kept == {}

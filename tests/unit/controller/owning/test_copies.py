@@ -192,10 +192,9 @@ def test_an_owner_that_was_followed_copies_nothing_more(bucket: BucketInMemory, 
 
 
 def test_the_thread_copies_when_it_is_woken_and_stops(bucket: BucketInMemory, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"1")
     made = copies(bucket, FileSource("k", tmp_path / "f"))
     made.start()
-    (tmp_path / "f").write_bytes(b"1")
-    made.wake()
     wait_until(lambda: "k" in bucket.kept)
     made.stop()
     (tmp_path / "f").write_bytes(b"12")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier, Lock
 
 import pytest
 
@@ -14,10 +15,7 @@ from controller.domain.reasons.writing import LeaseHeld, LeaseUnreadable
 from controller.owning.keys import LEASE
 from controller.owning.lease_document import from_document, to_document
 from controller.owning.taking import Taken, see, take
-from tests.unit.controller.edges.bucket.on_moto import bucket_on_moto, moto
 from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim
-
-__all__ = ["bucket_on_moto", "moto"]
 
 
 @pytest.fixture
@@ -148,16 +146,26 @@ def test_fields_of_later_versions_are_left_out(bucket: BucketInMemory) -> None:
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_eight_racing_takers_give_one_winner(bucket_on_moto: object, is_there: bool) -> None:
-    """Against S3's own conditional writes, from eight threads at once."""
-    objects = bucket_on_moto
+def test_eight_racing_takers_give_one_winner(bucket: BucketInMemory, is_there: bool) -> None:
+    """All of them have looked before the first one writes."""
     if is_there:
-        ended = replace(claim("before").first(NOW), released=True)
-        objects.write(LEASE, to_document(ended), follows=None, generation=1)  # type: ignore[attr-defined]
+        bucket.put(LEASE, to_document(replace(claim("before").first(NOW), released=True)))
+    have_looked, writing = Barrier(8), Lock()
+    write, firsts = bucket.write, set[str]()
+
+    def one_at_a_time(key: str, content: bytes, *, follows: str | None, generation: int) -> str:
+        taker = from_document(content).holder.id
+        if taker not in firsts:
+            firsts.add(taker)
+            have_looked.wait()
+        with writing:
+            return write(key, content, follows=follows, generation=generation)
+
+    bucket.write = one_at_a_time  # type: ignore[method-assign]
 
     def try_it(number: int) -> int | None:
         try:
-            return take(objects, claim(f"taker {number}"), NOW).lease.generation  # type: ignore[arg-type]
+            return take(bucket, claim(f"taker {number}"), NOW).lease.generation
         except LockedError:
             return None
 

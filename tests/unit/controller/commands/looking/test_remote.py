@@ -137,7 +137,7 @@ def test_before_the_first_run_that_is_told(
     assert "There is no run yet." in capsys.readouterr().err
     monkeypatch.setattr(owned, "bucket_of", lambda environment: None)
     assert centavo(root, "status") == JournalError.exit_code
-    assert "no bucket of a cluster test" in capsys.readouterr().err
+    assert "no bucket of the cluster test" in capsys.readouterr().err
 
 
 def test_a_bucket_that_cannot_be_reached_is_told_with_what_to_do(

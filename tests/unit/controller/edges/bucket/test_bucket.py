@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from controller.domain.errors import AwsError
+from controller.domain.errors import AwsError, ConfigError
 from controller.edges.bucket import objects as edge
 from controller.edges.bucket.find import _cluster_of, find_bucket
 from controller.edges.bucket.objects import BucketObjects, ChangedError
@@ -104,7 +104,7 @@ def test_the_bucket_is_found_by_its_name_and_the_tag_of_its_cluster(moto: None) 
     make_bucket("mine-1", "mine")
     assert find_bucket(REGION, "mine") == "mine-1"
     make_bucket("mine-2", "mine")
-    with pytest.raises(AwsError, match=r"mine-1, mine-2\. Two clusters share a name"):
+    with pytest.raises(ConfigError, match=r"mine-1, mine-2\. Two clusters share a name"):
         find_bucket(REGION, "mine")
 
 
