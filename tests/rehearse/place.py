@@ -24,7 +24,7 @@ REGION = "us-east-1"
 STATE_BUCKET = "centavo-rehearsal-state"
 FLEET = {"t2.medium": 1, "c5.large": 1}
 """Both flavors, as in the shipped environment: the controller compares what it has measured."""
-HEAD = {"instance_type": "t3.small", "volume_gb": 8, "ssh_from": ["192.0.2.254/32"]}
+HEAD = {"instance_type": "t3.small", "volume_gb": 8, "ssh_from": ["198.51.100.254/32"]}
 # How long the parts of a move take here, in seconds, and a margin that suits a training of minutes.
 SWITCHING = {"boot_s": 20, "configure_s": 45, "pause_s": 3, "drain_s": 20}
 FLAVORS = {"t2.medium": {"max_nodes": 3, "volume_gb": 8}, "c5.large": {"max_nodes": 3, "volume_gb": 8}}
