@@ -86,6 +86,8 @@ class Outputs:
     flavors: Mapping[str, FlavorOutput]
     nat_gateways: int = 0
     public_addresses: int = 0
+    reaper: str | None = None
+    """The Lambda function that ends what has outlived its lease; None where there is none."""
 
     @property
     def standing(self) -> Standing:
@@ -347,6 +349,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
             },
             nat_gateways=int(network.get("nat_gateways") or 0),
             public_addresses=int(network.get("public_addresses") or 0),
+            reaper=values.get("reaper") or None,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TerraformError(

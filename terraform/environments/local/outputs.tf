@@ -27,3 +27,8 @@ output "bucket" {
   description = "Name of the S3 bucket for checkpoints and results."
   value       = module.centavo.bucket
 }
+
+output "reaper" {
+  description = "Name of the Lambda function that ends the cluster when it has outlived its lease. Null: there is none."
+  value       = module.centavo.reaper
+}
