@@ -67,7 +67,7 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-.PHONY: setup wheelhouse image test test-long test-fast faults storm rehearse mutants lint house format
+.PHONY: setup wheelhouse image test test-long test-fast faults storm nights rehearse mutants lint house format
 wheelhouse: ## Build the packages of AWS's nodes now, which a run does otherwise (OPTIONS="--python 3.11 --glibc 2.36")
 	@$(or $(PYTHON),python3) requirements/wheelhouse.py build $(OPTIONS) >/dev/null && echo "The wheelhouse is in the cache."
 image: ## Make a machine image of a node with Packer, from the same roles (OPTIONS="-var region=eu-west-1")
@@ -84,6 +84,8 @@ faults: setup ## Put a thousand faults into runs and check that each heals (FAUL
 	@$(BIN)/python -m tests.faults $(call option,FAULT,fault) $(call option,SEED,seed) $(call option,PAIRS,pairs)
 storm: setup ## Kill the controller of a whole job twenty times, and let three nodes fail meanwhile (SEED= repeats one, KEEP=)
 	@$(BIN)/python -m tests.faults.storm $(call option,SEED,seed) $(call option,KEEP,keep)
+nights: setup ## Play 200 nights in which controller, head, bucket, clocks and the reaper fail (OPTIONS=--seed=9 tells one)
+	@$(BIN)/python -m tests.nights $(OPTIONS)
 rehearse: setup ## Rehearse ENV=aws on machines that boot here, as root: plan, apply, train, move, lose a node, destroy (OPTIONS=--keep)
 	@$(BIN)/python -m tests.rehearse $(OPTIONS)
 mutants: setup ## Change the controller's code in small ways, and show what no test notices (ROOMS= OPTIONS="--again --minutes 5")

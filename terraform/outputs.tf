@@ -51,3 +51,8 @@ output "log_group" {
   description = "Name of the CloudWatch log group that holds the logs of runs."
   value       = aws_cloudwatch_log_group.runs.name
 }
+
+output "reaper" {
+  description = "Name of the Lambda function that ends the cluster when it has outlived its lease. Null: there is none."
+  value       = one(module.reaper[*].function)
+}

@@ -88,6 +88,8 @@ class Outputs:
     public_addresses: int = 0
     log_group: str | None = None
     """Where the logs of runs go; None where an older version of the modules was applied."""
+    reaper: str | None = None
+    """The Lambda function that ends what has outlived its lease; None where there is none."""
 
     @property
     def standing(self) -> Standing:
@@ -350,6 +352,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
             nat_gateways=int(network.get("nat_gateways") or 0),
             public_addresses=int(network.get("public_addresses") or 0),
             log_group=values.get("log_group"),
+            reaper=values.get("reaper") or None,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TerraformError(

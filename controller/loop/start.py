@@ -25,6 +25,8 @@ from controller.domain.errors import (
 from controller.domain.goal import Goal
 from controller.edges.clock import Clock
 from controller.loop.job import Job, move_limits
+from controller.warden.waits import Waits
+from controller.words.going_away import going_away
 from controller.words.once import Once
 
 TRIES = 3
@@ -44,6 +46,7 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
     """
     job.note("bringing the fleet up")
     bring_up()
+    job.note(_if_you_go_away(job))
     tell = Once(job.note)
     coming_up = ComingUp(job.cluster, job.clock, job.settings, job.cluster.capacity.read(), tell)
     failures = 0
@@ -61,6 +64,19 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
                 raise
             tell(f"this attempt was given up: {error.what}")
             job.clock.sleep(job.settings.poll_s)
+
+
+def _if_you_go_away(job: Job) -> str:
+    """Returns what it costs at most to leave the run alone."""
+    cluster, limit = job.cluster, job.environment.settings.limits.max_usd_per_hour
+    prices = {flavor: price.usd_per_hour for flavor, price in cluster.costs.prices().items()}
+    first = cluster.capacity.read().usd_per_hour(prices) + cluster.costs.head_usd_per_hour
+    return going_away(
+        Waits(),
+        first if limit is None else limit,
+        is_limit=limit is not None,
+        reaper=cluster.made.outputs.reaper is not None,
+    )
 
 
 def _go_on(job: Job, coming_up: ComingUp) -> bool:

@@ -130,6 +130,11 @@ run "the_other_outputs_that_the_controller_reads_exist" {
   }
 
   assert {
+    condition     = output.reaper == "unit-reaper"
+    error_message = "The output reaper must name the Lambda function."
+  }
+
+  assert {
     condition     = output.head.public_ip == null
     error_message = "Without ssh_from the head must have no public address."
   }

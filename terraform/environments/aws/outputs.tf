@@ -32,3 +32,8 @@ output "log_group" {
   description = "Name of the CloudWatch log group that holds the logs of runs."
   value       = module.centavo.log_group
 }
+
+output "reaper" {
+  description = "Name of the Lambda function that ends the cluster when it has outlived its lease. Null: there is none."
+  value       = module.centavo.reaper
+}
