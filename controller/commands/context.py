@@ -121,6 +121,11 @@ class Context:
         outputs = None if self._made is None else self._made.known
         return None if outputs is None else outputs.log_group
 
+    def cluster_name(self) -> str | None:
+        """Returns the name of the cluster that this command works with; None as long as it is not known."""
+        outputs = None if self._made is None else self._made.known
+        return None if outputs is None else outputs.cluster
+
     # the run
 
     def set_interval(self, interval_s: float | None) -> None:

@@ -256,6 +256,13 @@ class TrainingSettings(_Section):
     """Files whose content decides how fast the flavors are: when one changes, speeds of earlier runs don't count."""
 
 
+class MetricsSettings(_Section):
+    """Where the metrics of a run go, beside `/metrics`."""
+
+    cloudwatch: bool = False
+    """Whether CloudWatch gets them (namespace Centavo), which charges for each. The alarms watch them."""
+
+
 class Settings(_Section):
     """All settings of an environment."""
 
@@ -269,6 +276,7 @@ class Settings(_Section):
     controller: ControllerSettings = Field(default_factory=ControllerSettings)
     nodes: NodeSettings
     training: TrainingSettings
+    metrics: MetricsSettings = Field(default_factory=MetricsSettings)
 
 
 def parse_settings(document: Any, origin: str) -> Settings:

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 
 from . import streams
 from .log import Source
 
-BOOT_LOG = Path("/var/log/cloud-init-output.log")
+BOOT_LOG = "/var/log/cloud-init-output.log"
+BOOT_LOG_VARIABLE = "CENTAVO_BOOT_LOG"
+"""Names another file, for a node that is emulated on a machine with a boot log of its own."""
 LARGEST_FACT_BYTES = 65_536
 
 
-def node_logs(root: Path, fact: Path, run: str, instance: str, boot_log: Path = BOOT_LOG) -> list[Source]:
-    """Returns the logs of a node.
+def node_logs(root: Path, fact: Path, run: str, instance: str) -> list[Source]:
+    """Returns the logs of a node. What its boot has printed is one of them, where the login user may read it.
 
     Args:
         root: The folder of all that Centavo has on the node.
         fact: The iteration fact of the node's rank.
         run: The run that the node works for.
         instance: The id of the instance.
-        boot_log: What the boot has printed. A login user may not be able to read it.
     """
     fixed = {
         root / "log" / "launcher.log": streams.LAUNCHER,
         root / "log" / "supervisord.log": streams.supervisor_name(instance),
-        boot_log: streams.boot_name(instance),
+        Path(os.environ.get(BOOT_LOG_VARIABLE, BOOT_LOG)): streams.boot_name(instance),
     }
     sources = [Source(path.name, path, partial(streams.stream, run, name)) for path, name in fixed.items()]
     return [Source("worker.log", root / "log" / "worker.log", partial(worker_stream, fact, run, instance)), *sources]

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from controller.commands.context import Context
 from controller.record.export.cloud_log import CloudLog
+from controller.record.export.cloud_metrics import CloudMetrics
 from controller.record.export.metrics import MetricsReporter, parse_address, serve
 from controller.record.journal import Journal
 from controller.record.live.live import LiveReporter, shown
@@ -60,7 +61,10 @@ def reporting(context: Context, journal: Journal, options: argparse.Namespace) -
         file = stack.enter_context(LogFile(journal.directory / LOG_NAME))
         run, log_format = journal.info().run, LogFormat(options.log_format)
         reporters.append(LogReporter(run, log_format, file))
-        stack.enter_context(_sent(context, journal, LogReporter(run, log_format, file)))
+        trouble = LogReporter(run, log_format, file)
+        if context.environment.settings.metrics.cloudwatch:
+            reporters.append(_measured(context, journal, trouble, stack))
+        stack.enter_context(_sent(context, journal, trouble))
         if sys.stdout.isatty() and not options.plain and log_format is LogFormat.TEXT:
             reporters.append(_live(context, journal, stack))
         else:
@@ -85,6 +89,18 @@ def _keep_setup(context: Context, journal: Journal, options: argparse.Namespace)
 def _served(context: Context, journal: Journal, address: str, port: int) -> MetricsReporter:
     metrics = MetricsReporter(journal.info(), context.usd_per_hour)
     print(f"Metrics: http://{address}:{serve(metrics, port, address)}/metrics", flush=True)
+    return metrics
+
+
+def _measured(context: Context, journal: Journal, into: LogReporter, stack: ExitStack) -> MetricsReporter:
+    """Returns a reporter whose metrics go to CloudWatch. What hinders it is noted in the log."""
+    info, now = journal.info(), context.clock.now
+    metrics = MetricsReporter(info, context.usd_per_hour)
+    region, budget_usd = context.environment.settings.aws.region, info.constraints.budget_usd
+    cloud = CloudMetrics(
+        metrics.registry, region, context.cluster_name, budget_usd, now, lambda message: into.note(now(), message)
+    )
+    stack.enter_context(cloud.sent())
     return metrics
 
 

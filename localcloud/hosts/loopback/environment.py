@@ -31,6 +31,7 @@ def environment_of(spec: HostSpec, configuration: HostsConfiguration, user: str)
         "AWS_DEFAULT_REGION": settings.region,
         "AWS_EC2_METADATA_SERVICE_ENDPOINT": f"http://{spec.address}:{settings.metadata_port}",
         **PATIENCE,
+        "CENTAVO_BOOT_LOG": str(configuration.instance_dir(spec.instance_id).console),
         INSTANCE_MARKER: spec.instance_id,
         STATE_MARKER: str(configuration.state_dir),
     }

@@ -58,7 +58,18 @@ def test_the_rank_is_what_the_fact_says(tmp_path: Path, content: str, rank: int 
     assert rank_of(tmp_path / "iteration.fact") == rank
 
 
-def test_the_streams_have_the_names_of_run_rank_and_instance(tmp_path: Path) -> None:
+def test_the_boot_log_of_an_emulated_node_is_not_the_machines_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CENTAVO_BOOT_LOG", str(tmp_path / "console.log"))
+    (boot,) = [log for log in node_logs(tmp_path, tmp_path / "fact", RUN, "i-1") if "boot" in log.stream()]
+    assert boot.path == tmp_path / "console.log"
+
+
+def test_the_streams_have_the_names_of_run_rank_and_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CENTAVO_BOOT_LOG", raising=False)
     fact = tmp_path / "iteration.fact"
     sources = {source.name: source for source in node_logs(tmp_path, fact, RUN, "i-1")}
     assert {name: source.stream() for name, source in sources.items()} == {
