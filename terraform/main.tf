@@ -282,5 +282,16 @@ module "flavor" {
   placement_group   = one(aws_placement_group.this[*].name)
 
   detailed_monitoring = var.detailed_monitoring
+  group_metrics       = var.alarm_email != null
   tags                = local.tags
+}
+
+module "alarms" {
+  source = "./modules/alarms"
+  count  = var.alarm_email == null ? 0 : 1
+
+  name   = var.cluster
+  email  = var.alarm_email
+  groups = { for flavor, group in module.flavor : flavor => group.autoscaling_group }
+  tags   = local.tags
 }

@@ -272,6 +272,12 @@ variable "log_retention_days" {
   }
 }
 
+variable "alarm_email" {
+  description = "Address that is mailed when a run makes no progress, has used 80 % of its budget, or has workers that no controller steers. Null: there are no alarms. The alarms watch the metrics that `metrics: { cloudwatch: true }` in centavo.yml sends."
+  type        = string
+  default     = null
+}
+
 variable "detailed_monitoring" {
   description = "Whether CloudWatch collects the metrics of instances every minute, which costs extra. The controller does not use them."
   type        = bool

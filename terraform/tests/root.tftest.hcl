@@ -535,3 +535,25 @@ run "refuses_a_retention_that_cloudwatch_does_not_offer" {
 
   expect_failures = [var.log_retention_days]
 }
+
+run "an_address_makes_alarms" {
+  command = plan
+
+  variables {
+    alarm_email = "team@example.com"
+  }
+
+  assert {
+    condition     = length(module.alarms) == 1
+    error_message = "alarm_email must make the alarms."
+  }
+}
+
+run "without_an_address_there_are_no_alarms" {
+  command = plan
+
+  assert {
+    condition     = length(module.alarms) == 0
+    error_message = "Without alarm_email there must be no alarms."
+  }
+}

@@ -55,6 +55,7 @@ module "centavo" {
     name  = "debian-12-amd64-20251006-2257"
   }
   login_user      = "admin"
+  alarm_email     = var.alarm_email
   fact_path       = "/etc/ansible/facts.d"
   system_packages = ["libgomp1", "libquadmath0"] # MXNet needs these libraries; all else comes from the wheelhouse
 

@@ -40,3 +40,9 @@ variable "max_retries" {
   type        = number
   default     = 8
 }
+
+variable "alarm_email" {
+  description = "Address that is mailed when a run makes no progress, nears its budget, or leaves workers without a controller. Set `metrics: { cloudwatch: true }` in centavo.yml with it."
+  type        = string
+  default     = null
+}

@@ -106,6 +106,8 @@ resource "aws_autoscaling_group" "this" {
   suspended_processes   = ["AZRebalance"]
   force_delete          = true
 
+  enabled_metrics = var.group_metrics ? ["GroupInServiceInstances"] : null
+
   health_check_type         = "EC2"
   health_check_grace_period = 300
 

@@ -122,6 +122,12 @@ variable "detailed_monitoring" {
   default     = false
 }
 
+variable "group_metrics" {
+  description = "Whether the Auto Scaling group tells CloudWatch every minute how many instances it has. Auto Scaling charges nothing for it."
+  type        = bool
+  default     = false
+}
+
 variable "tags" {
   description = "Tags of every resource, and of the instances, their volumes and their network interfaces."
   type        = map(string)
