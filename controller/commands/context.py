@@ -23,7 +23,7 @@ from controller.edges.clock import SystemClock
 from controller.edges.prices import AwsPrices
 from controller.edges.supplying.store import Store
 from controller.edges.supplying.wheel_builder import WheelBuilder
-from controller.edges.terraform import Terraform, TerraformLimits
+from controller.edges.terraform import Outputs, Terraform, TerraformLimits
 from controller.edges.terraform_plan import parse_plan
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
@@ -116,15 +116,9 @@ class Context:
         self._made = cluster.made
         return cluster
 
-    def log_group(self) -> str | None:
-        """Returns the log group of the cluster that this command works with; None as long as it is not known."""
-        outputs = None if self._made is None else self._made.known
-        return None if outputs is None else outputs.log_group
-
-    def cluster_name(self) -> str | None:
-        """Returns the name of the cluster that this command works with; None as long as it is not known."""
-        outputs = None if self._made is None else self._made.known
-        return None if outputs is None else outputs.cluster
+    def known(self) -> Outputs | None:
+        """Returns what Terraform has made, if this command has read it already."""
+        return None if self._made is None else self._made.known
 
     # the run
 

@@ -97,9 +97,15 @@ def _measured(context: Context, journal: Journal, into: LogReporter, stack: Exit
     info, now = journal.info(), context.clock.now
     metrics = MetricsReporter(info, context.usd_per_hour)
     region, budget_usd = context.environment.settings.aws.region, info.constraints.budget_usd
-    cloud = CloudMetrics(
-        metrics.registry, region, context.cluster_name, budget_usd, now, lambda message: into.note(now(), message)
-    )
+
+    def cluster() -> str | None:
+        outputs = context.known()
+        return None if outputs is None else outputs.cluster
+
+    def tell(message: str) -> None:
+        into.note(now(), message)
+
+    cloud = CloudMetrics(metrics.registry, region, cluster, budget_usd, now, tell)
     stack.enter_context(cloud.sent())
     return metrics
 
@@ -108,8 +114,15 @@ def _sent(context: Context, journal: Journal, into: LogReporter) -> AbstractCont
     """Returns the sending of the run's log to CloudWatch. What hinders it is noted in the log itself."""
     now = context.clock.now
     region, file = context.environment.settings.aws.region, journal.directory / LOG_NAME
-    log = CloudLog(journal.info().run, file, region, context.log_group, now, lambda message: into.note(now(), message))
-    return log.sent()
+
+    def group() -> str | None:
+        outputs = context.known()
+        return None if outputs is None else outputs.log_group
+
+    def tell(message: str) -> None:
+        into.note(now(), message)
+
+    return CloudLog(journal.info().run, file, region, group, now, tell).sent()
 
 
 def _live(context: Context, journal: Journal, stack: ExitStack) -> LiveReporter:

@@ -15,7 +15,7 @@ from controller.shipping.shipper import Shipper
 from controller.shipping.streams import CONTROLLER, stream
 
 EVERY_S = 2.0
-LAST_S = 10.0
+LAST_S = 5.0
 """How long the end of a command waits for the last lines to be sent."""
 STATE_FILE = "shipped.json"
 

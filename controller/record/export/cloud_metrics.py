@@ -20,7 +20,7 @@ from controller.edges.aws import client_config
 
 NAMESPACE = "Centavo"
 EVERY_S = 60.0
-LAST_S = 10.0
+LAST_S = 5.0
 """How long the end of a command waits for a call that is under way."""
 SENT: Mapping[str, tuple[str, str]] = {
     "centavo_training_step": ("TrainingStep", "Count"),

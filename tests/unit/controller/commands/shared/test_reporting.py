@@ -6,7 +6,9 @@ import argparse
 import json
 import re
 import sys
+import time
 import urllib.request
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,11 @@ from controller.domain import Fleet, Move, MovePhase, Verdict
 from controller.domain.errors import ConfigError
 from controller.domain.reasons import Said
 from controller.edges.clock import SystemClock
+from controller.edges.terraform import HeadOutput, Outputs
+from controller.record.export import cloud_log, cloud_metrics
 from controller.record.live.reporter import PlainReporter
 from controller.record.live.run_log import FILE_NAME as LOG_NAME
+from controller.shipping.batches import Event
 from tests.unit.controller.harness import SETTINGS
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
 
@@ -164,3 +169,60 @@ def test_what_was_asked_for_is_kept_so_that_the_run_can_be_repeated(context: Con
     setup = json.loads((run.journal.directory / "setup.json").read_text())
     assert setup["command"] == {
         "ENV": "test", "POLICY": "cheapest-fleet", "INTERVAL": 4.0, "DEADLINE": "2h30m", "BUDGET": "5"}  # fmt: skip
+
+
+class CloudWatch:
+    """What CloudWatch was sent."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+        self.metrics: dict[str, float] = {}
+        self.clusters: set[str] = set()
+
+    def send(self, stream: str, events: Sequence[Event]) -> int:
+        self.lines += [(stream, event.message) for event in events]
+        return 0
+
+    def put_metric_data(self, Namespace: str, MetricData: list[dict[str, Any]]) -> None:  # noqa: N803
+        self.metrics |= {metric["MetricName"]: metric["Value"] for metric in MetricData}
+        self.clusters |= {dimension["Value"] for metric in MetricData for dimension in metric["Dimensions"]}
+
+
+@pytest.fixture
+def cloudwatch(monkeypatch: pytest.MonkeyPatch) -> CloudWatch:
+    """CloudWatch, for a cluster whose name the command knows."""
+    sent, head = CloudWatch(), HeadOutput("i-head", "10.0.0.1", None, "t3.small")
+    outputs = Outputs("unit", "us-east-1", "bucket", head, {}, log_group="/centavo/unit")
+    monkeypatch.setattr(Context, "known", lambda _: outputs)
+    monkeypatch.setattr(cloud_log, "CloudWatch", lambda group, connect: sent if group == "/centavo/unit" else None)
+    monkeypatch.setattr(cloud_metrics, "_client", lambda region: sent)
+    monkeypatch.setattr(cloud_metrics, "EVERY_S", 0.02)
+    return sent
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_the_runs_log_goes_to_cloudwatch_to_its_last_line(
+    context: Context, run: SyntheticRun, cloudwatch: CloudWatch
+) -> None:
+    with reporting(context, run.journal, asked()):
+        tell(context, run)
+    stream, written = f"{run.journal.info().run}/controller", (run.journal.directory / LOG_NAME).read_text()
+    assert cloudwatch.lines == [(stream, line) for line in written.splitlines()]
+    assert cloudwatch.metrics == {}, "nobody has asked for metrics"
+
+
+def test_metrics_go_to_cloudwatch_where_the_settings_ask_for_it(
+    context: Context, run: SyntheticRun, cloudwatch: CloudWatch
+) -> None:
+    settings = parse_settings({**SETTINGS, "metrics": {"cloudwatch": True}}, "centavo.yml")
+    context.environment = Environment("test", context.environment.root, settings)
+    with reporting(context, run.journal, asked()):
+        tell(context, run)
+        until(lambda: cloudwatch.metrics.get("SpentUsd") == 0.25)
+    assert cloudwatch.metrics["FleetNodes"] == run.fleet.size and cloudwatch.clusters == {"unit"}
