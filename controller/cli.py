@@ -21,7 +21,6 @@ from controller.commands import (
     destroy,
     explain,
     facts,
-    logs,
     optimize,
     picture,
     propose,
@@ -34,6 +33,7 @@ from controller.commands import (
     watch,
 )
 from controller.commands.context import open_context
+from controller.commands.logs import command as logs
 from controller.commands.shared.command import Command, StandaloneCommand
 from controller.commands.shared.judged_plan import admit
 from controller.domain.errors import CentavoError, JournalError, StoppedError

@@ -66,9 +66,7 @@ def test_the_boot_log_of_an_emulated_node_is_not_the_machines_own(
     assert boot.path == tmp_path / "console.log"
 
 
-def test_the_streams_have_the_names_of_run_rank_and_instance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_streams_have_the_names_of_run_rank_and_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CENTAVO_BOOT_LOG", raising=False)
     fact = tmp_path / "iteration.fact"
     sources = {source.name: source for source in node_logs(tmp_path, fact, RUN, "i-1")}

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import partial
 
 from controller.commands.context import Context
+from controller.commands.logs.following import Follower
+from controller.commands.logs.log_lines import Wanted, as_json, as_text
 from controller.commands.shared.command import Command
-from controller.commands.shared.following import Follower
-from controller.commands.shared.log_lines import Wanted, as_json, as_text
 from controller.config.constraints import parse_duration
 from controller.domain.errors import CentavoError, ConfigError, StoppedError
 from controller.domain.times import parse_time
@@ -48,11 +48,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def logs(context: Context, options: argparse.Namespace) -> int:
     """Prints the lines that the options ask for."""
     since = since_of(options.since, context.clock.now(), options.follow)
-    outputs = context.terraform().outputs()
-    if outputs is None:
-        raise CentavoError(f"The environment {context.environment.name} is not up.", "Run `centavo apply` first.")
-    region = context.environment.settings.aws.region
-    source = Logs(region, outputs.log_group or group_of(outputs.cluster))
+    cluster, region = context.environment.settings.cluster, context.environment.settings.aws.region
+    source = Logs(region, group_of(cluster))
     run = options.run or source.latest_run()
     if run is None:
         print(f"There are no logs yet in {source.group}: no run has prepared its nodes.", file=sys.stderr)
@@ -63,7 +60,7 @@ def logs(context: Context, options: argparse.Namespace) -> int:
     try:
         count = follower.look()
         if options.follow:
-            follower.follow(context.clock, partial(Aws(region).instances, outputs.cluster))
+            follower.follow(context.clock, partial(Aws(region).instances, cluster))
     except StoppedError:
         return 0
     except BrokenPipeError:  # nobody reads on, as with `| head`

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from controller.commands.shared.log_lines import Wanted
+from controller.commands.logs.log_lines import Wanted
 from controller.domain import Instance
 from controller.domain.errors import AwsError
 from controller.edges.account.logs import LogLine, Logs
