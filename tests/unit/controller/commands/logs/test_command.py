@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from collections.abc import Iterator
@@ -216,7 +217,7 @@ def followed(source: Source, clock: Nights, instances: Any = lambda: ()) -> list
     follower = Follower(source, RUN, Wanted(), lambda line: seen.append(line.message), 0.0, clock.now())  # type: ignore[arg-type]
     follower.look()
     with pytest.raises(StoppedError):
-        follower.follow(clock, instances)  # type: ignore[arg-type]
+        follower.follow(clock, instances, lambda: RUN)  # type: ignore[arg-type]
     return seen
 
 
@@ -263,3 +264,26 @@ def test_following_tells_which_nodes_are_lost_and_go_on(capsys: Captured) -> Non
     told = capsys.readouterr().err
     assert "worker i-1 (c5.large) is gone" in told and "worker i-3 (t2.medium) has come" in told
     assert "i-2" not in told
+
+
+def test_following_goes_over_to_a_run_that_begins_meanwhile(capsys: Captured) -> None:
+    follower = Follower(Source(), RUN, Wanted(), lambda line: None, 0.0, 10_000.0)  # type: ignore[arg-type]
+    runs = [RUN, "20261123T000000Z"]
+    clock = Nights(lambda: None, lambda: None)
+    assert follower.follow(clock, lambda: (), lambda: runs.pop(0)) == "20261123T000000Z"  # type: ignore[arg-type]
+    assert "the run 20261123T000000Z has begun" in capsys.readouterr().err
+
+
+def test_following_waits_for_the_first_run(
+    root: Path, capsys: Captured, filled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[str | None] = [None, None, RUN]
+    monkeypatch.setattr(Logs, "latest_run", lambda _: answers.pop(0))
+    clock = Nights(lambda: None, lambda: None)
+    monkeypatch.setattr(clock, "now", time.time)
+    options = argparse.Namespace(run=None, stream="controller", rank=None, grep="", json=False)
+    with pytest.raises(StoppedError):
+        command._follow(clock, options, Logs("us-east-1", GROUP), 0.0, lambda: ())  # type: ignore[arg-type]
+    printed = capsys.readouterr()
+    assert "This command waits for them." in printed.err
+    assert "controller: bringing the fleet up" in printed.out and not answers
