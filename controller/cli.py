@@ -28,7 +28,8 @@ from controller.commands import (
     train,
 )
 from controller.commands.context import open_context
-from controller.commands.looking import explain, facts, logs, picture, report, status, watch
+from controller.commands.logs import command as logs
+from controller.commands.looking import explain, facts, picture, report, status, watch
 from controller.commands.shared.command import Command, StandaloneCommand
 from controller.commands.shared.judged_plan import admit
 from controller.domain.errors import CentavoError, JournalError, StoppedError

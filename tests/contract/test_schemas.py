@@ -43,7 +43,7 @@ SCHEMAS = {
     "status": ("controller.commands.looking", "status.schema.json"),
     "lease": ("controller.owning", "lease.schema.json"),
     "runs": ("controller.owning", "runs.schema.json"),
-    "logs": ("controller.commands.looking", "logs.schema.json"),
+    "logs": ("controller.commands.logs", "logs.schema.json"),
     "plan outline": ("controller.review.plans", "plan_outline.schema.json"),
 }
 RUNS: list[Callable[[Path], Journal]] = [

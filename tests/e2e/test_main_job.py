@@ -67,6 +67,8 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
     assert report["moves"][0]["pause_s"] > 0
     assert report["cost"]["usd_per_million_tokens"]["final"] < report["cost"]["usd_per_million_tokens"]["initial"]
     assert sandbox.running_workers() == {}
+    assert "rank 0 of 3 trains from step 0" in sandbox.centavo("logs", "--rank", "0").stdout
+    assert "the training has finished" in sandbox.centavo("logs", "--stream", "controller").stdout
 
     assert sandbox.centavo("destroy").returncode == 0
     assert sandbox.localcloud("down").returncode == 0

@@ -45,4 +45,9 @@ variable "alarm_email" {
   description = "Address that is mailed when a run makes no progress, nears its budget, or leaves workers without a controller. Set `metrics: { cloudwatch: true }` in centavo.yml with it."
   type        = string
   default     = null
+
+  validation {
+    condition     = var.alarm_email == null || try(yamldecode(file("${path.module}/centavo.yml")).metrics.cloudwatch, false)
+    error_message = "alarm_email is given, and centavo.yml sends no metrics for the alarms to watch: every worker would count as left without a controller. Set metrics: { cloudwatch: true } in centavo.yml."
+  }
 }

@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from controller.commands.context import Context
+from controller.commands.logs.following import LOOK_EVERY_S, Follower
+from controller.commands.logs.log_lines import Wanted, as_json, as_text
 from controller.commands.shared.command import Command
-from controller.commands.shared.following import Follower
-from controller.commands.shared.log_lines import Wanted, as_json, as_text
 from controller.config.constraints import parse_duration
+from controller.domain import Instance
 from controller.domain.errors import CentavoError, ConfigError, StoppedError
 from controller.domain.times import parse_time
 from controller.edges.account.logs import LogLine, Logs
 from controller.edges.aws import Aws
+from controller.edges.clock import Clock
 from controller.shipping.streams import group_of, rank_name
 
 FOLLOWED_S = 600.0
@@ -48,30 +50,57 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def logs(context: Context, options: argparse.Namespace) -> int:
     """Prints the lines that the options ask for."""
     since = since_of(options.since, context.clock.now(), options.follow)
-    outputs = context.terraform().outputs()
-    if outputs is None:
-        raise CentavoError(f"The environment {context.environment.name} is not up.", "Run `centavo apply` first.")
-    region = context.environment.settings.aws.region
-    source = Logs(region, outputs.log_group or group_of(outputs.cluster))
+    cluster, region = context.environment.settings.cluster, context.environment.settings.aws.region
+    source = Logs(region, group_of(cluster))
+    try:
+        if options.follow:
+            _follow(context.clock, options, source, since, partial(Aws(region).instances, cluster))
+        else:
+            _show(context.clock, options, source, since)
+    except StoppedError:
+        pass
+    except BrokenPipeError:  # nobody reads on, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _show(clock: Clock, options: argparse.Namespace, source: Logs, since: float) -> None:
+    """Prints what there is, or says why there is nothing."""
     run = options.run or source.latest_run()
     if run is None:
         print(f"There are no logs yet in {source.group}: no run has prepared its nodes.", file=sys.stderr)
-        return 0
-    wanted = Wanted(options.stream or ("" if options.rank is None else rank_name(run, options.rank)), options.grep)
+    elif _follower(clock, options, source, since, run).look() == 0:
+        _tell_nothing(source, run, _wanted(options, run))
+
+
+def _follow(
+    clock: Clock, options: argparse.Namespace, source: Logs, since: float, instances: Callable[[], Sequence[Instance]]
+) -> None:
+    """Prints what there is and what comes: of the run that was asked for, or of the latest one and those after it.
+
+    Raises:
+        StoppedError: A person has stopped it.
+    """
+    run = options.run or source.latest_run()
+    if run is None:
+        print(f"There are no logs yet in {source.group}. This command waits for them.", file=sys.stderr, flush=True)
+    while True:
+        while run is None:
+            clock.sleep(LOOK_EVERY_S)
+            run = source.latest_run()
+        follower = _follower(clock, options, source, since, run)
+        follower.look()
+        run = follower.follow(clock, instances, (lambda: options.run) if options.run else source.latest_run)
+
+
+def _follower(clock: Clock, options: argparse.Namespace, source: Logs, since: float, run: str) -> Follower:
     show = partial(_print, as_json if options.json else as_text, run)
-    follower = Follower(source, run, wanted, show, since, context.clock.now())
-    try:
-        count = follower.look()
-        if options.follow:
-            follower.follow(context.clock, partial(Aws(region).instances, outputs.cluster))
-    except StoppedError:
-        return 0
-    except BrokenPipeError:  # nobody reads on, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    if count == 0:
-        _tell_nothing(source, run, wanted)
-    return 0
+    return Follower(source, run, _wanted(options, run), show, since, clock.now())
+
+
+def _wanted(options: argparse.Namespace, run: str) -> Wanted:
+    log = options.stream or ("" if options.rank is None else rank_name(run, options.rank))
+    return Wanted(log, options.grep)
 
 
 def since_of(text: str | None, now: float, is_followed: bool) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from controller.commands.shared.log_lines import Wanted
+from controller.commands.logs.log_lines import Wanted
 from controller.domain import Instance
 from controller.domain.errors import AwsError
 from controller.edges.account.logs import LogLine, Logs
@@ -52,12 +52,23 @@ class Follower:
                 self._shown[key] = line.at
         return count
 
-    def follow(self, clock: Clock, instances: Callable[[], Sequence[Instance]]) -> None:
-        """Looks until a person stops it, through times in which AWS does not answer. Raises StoppedError."""
+    def follow(
+        self, clock: Clock, instances: Callable[[], Sequence[Instance]], latest_run: Callable[[], str | None]
+    ) -> str | None:
+        """Looks, through times in which AWS does not answer, until another run is the latest one. Returns that run.
+
+        Raises:
+            StoppedError: A person has stopped it.
+        """
         while True:
             clock.sleep(LOOK_EVERY_S)
             try:
-                self._look_at_nodes(clock.now(), instances)
+                if clock.now() - self._nodes_at >= NODES_EVERY_S:
+                    self._look_at_nodes(clock.now(), instances())
+                    latest = latest_run()
+                    if latest != self._run:
+                        _tell(clock.now(), f"the run {latest} has begun")
+                        return latest
                 self._since = max(self._since, self._asked_again_from)
                 self.look()
                 self._trouble = ""
@@ -72,11 +83,9 @@ class Follower:
         self._asked_again_from = until
         self._shown = {key: at for key, at in self._shown.items() if at >= until}
 
-    def _look_at_nodes(self, now: float, instances: Callable[[], Sequence[Instance]]) -> None:
-        if now - self._nodes_at < NODES_EVERY_S:
-            return
+    def _look_at_nodes(self, now: float, instances: Sequence[Instance]) -> None:
         self._nodes_at = now
-        seen = {instance.instance_id: instance for instance in instances()}
+        seen = {instance.instance_id: instance for instance in instances}
         before = seen if self._nodes is None else self._nodes
         for one in [before[name] for name in before if name not in seen]:
             _tell(now, f"{one.role} {one.instance_id} ({one.flavor}) is gone: nothing more comes from it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from collections.abc import Iterator
@@ -15,20 +16,18 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from controller.commands.context import Context
-from controller.commands.looking import logs as command
-from controller.commands.shared.following import LATE_S, Follower
-from controller.commands.shared.log_lines import Wanted
-from controller.domain import Instance
+<from controller.commands.logs import command
+from controller.commands.logs.following import LATE_S, Follower
+from controller.commands.logs.log_lines import Wanted
+>from controller.domain import Instance
 from controller.domain.errors import AwsError, ConfigError, StoppedError
 from controller.edges.account.logs import LogLine, Logs
-from controller.edges.terraform import HeadOutput, Outputs
 from controller.shipping.batches import Event
 from controller.shipping.sending import CloudWatch
 from localcloud.api.patches.corrections.logs import correct_logs
 from tests.unit.controller.commands.command_line import Captured, centavo
 
-RUN, GROUP = "20261122T184029Z", "/centavo/unit"
+RUN, GROUP = "20261122T184029Z", "/centavo/test"
 RANK_3, RANK_30 = f"centavo-{RUN}-3", f"centavo-{RUN}-30"
 SCHEMA = json.loads(Path(command.__file__).with_name("logs.schema.json").read_text())
 
@@ -40,10 +39,7 @@ def corrected() -> None:
 
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A cluster that is up, in a cloud without logs."""
-    head = HeadOutput("i-head", "10.0.0.1", None, "t3.small")
-    outputs = Outputs("unit", "us-east-1", "bucket", head, {}, log_group=GROUP)
-    monkeypatch.setattr(Context, "terraform", lambda *_: type("Terraform", (), {"outputs": lambda _: outputs})())
+    """A cloud without logs. Nothing but the settings is needed to find them: neither Terraform's state nor a run."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     with mock_aws():
@@ -151,20 +147,14 @@ def test_nothing_to_show_is_told_and_no_error(root: Path, capsys: Captured, opti
 def test_a_group_without_logs_is_no_error(root: Path, capsys: Captured, cloud: Any) -> None:
     cloud.create_log_group(logGroupName=GROUP)
     assert centavo(root, "logs") == 0
-    assert "There are no logs yet in /centavo/unit" in capsys.readouterr().err
+    assert "There are no logs yet in /centavo/test" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("cloud")
 def test_a_group_that_is_not_there_is_told_with_what_makes_it(root: Path, capsys: Captured) -> None:
     assert centavo(root, "logs") == AwsError.exit_code
     told = capsys.readouterr().err
-    assert "There is no log group /centavo/unit" in told and "`centavo apply` makes it" in told
-
-
-@pytest.mark.usefixtures("down")
-def test_an_environment_that_is_not_up_has_no_logs(root: Path, capsys: Captured) -> None:
-    assert centavo(root, "logs") != 0
-    assert "The environment test is not up." in capsys.readouterr().err
+    assert "There is no log group /centavo/test" in told and "`centavo apply` makes it" in told
 
 
 @pytest.mark.usefixtures("filled")
@@ -178,7 +168,7 @@ def test_a_permission_that_is_missing_is_named(root: Path, capsys: Captured, mon
     monkeypatch.setattr(Logs, "latest_run", refuse)
     assert centavo(root, "logs") == AwsError.exit_code
     told = capsys.readouterr().err
-    assert "may not call logs:DescribeLogStreams on the log group /centavo/unit" in told and "policy.json" in told
+    assert "may not call logs:DescribeLogStreams on the log group /centavo/test" in told and "policy.json" in told
 
 
 def test_a_time_is_how_long_ago_or_a_moment() -> None:
@@ -227,7 +217,7 @@ def followed(source: Source, clock: Nights, instances: Any = lambda: ()) -> list
     follower = Follower(source, RUN, Wanted(), lambda line: seen.append(line.message), 0.0, clock.now())  # type: ignore[arg-type]
     follower.look()
     with pytest.raises(StoppedError):
-        follower.follow(clock, instances)  # type: ignore[arg-type]
+        follower.follow(clock, instances, lambda: RUN)  # type: ignore[arg-type]
     return seen
 
 
@@ -274,3 +264,26 @@ def test_following_tells_which_nodes_are_lost_and_go_on(capsys: Captured) -> Non
     told = capsys.readouterr().err
     assert "worker i-1 (c5.large) is gone" in told and "worker i-3 (t2.medium) has come" in told
     assert "i-2" not in told
+
+
+def test_following_goes_over_to_a_run_that_begins_meanwhile(capsys: Captured) -> None:
+    follower = Follower(Source(), RUN, Wanted(), lambda line: None, 0.0, 10_000.0)  # type: ignore[arg-type]
+    runs = [RUN, "20261123T000000Z"]
+    clock = Nights(lambda: None, lambda: None)
+    assert follower.follow(clock, lambda: (), lambda: runs.pop(0)) == "20261123T000000Z"  # type: ignore[arg-type]
+    assert "the run 20261123T000000Z has begun" in capsys.readouterr().err
+
+
+def test_following_waits_for_the_first_run(
+    root: Path, capsys: Captured, filled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[str | None] = [None, None, RUN]
+    monkeypatch.setattr(Logs, "latest_run", lambda _: answers.pop(0))
+    clock = Nights(lambda: None, lambda: None)
+    monkeypatch.setattr(clock, "now", time.time)
+    options = argparse.Namespace(run=None, stream="controller", rank=None, grep="", json=False)
+    with pytest.raises(StoppedError):
+        command._follow(clock, options, Logs("us-east-1", GROUP), 0.0, lambda: ())  # type: ignore[arg-type]
+    printed = capsys.readouterr()
+    assert "This command waits for them." in printed.err
+    assert "controller: bringing the fleet up" in printed.out and not answers
