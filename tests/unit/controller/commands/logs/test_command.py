@@ -19,7 +19,7 @@ from moto import mock_aws
 <from controller.commands.logs import command
 from controller.commands.logs.following import LATE_S, Follower
 from controller.commands.logs.log_lines import Wanted
->from controller.domain import Instance
+from controller.domain import Instance
 from controller.domain.errors import AwsError, ConfigError, StoppedError
 from controller.edges.account.logs import LogLine, Logs
 from controller.shipping.batches import Event
