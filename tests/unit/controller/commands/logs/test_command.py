@@ -16,7 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-<from controller.commands.logs import command
+from controller.commands.logs import command
 from controller.commands.logs.following import LATE_S, Follower
 from controller.commands.logs.log_lines import Wanted
 from controller.domain import Instance
