@@ -1,7 +1,7 @@
 """What holds for all tests: property tests draw the same examples each time, and a missing tool is dealt with alike.
 
-HYPOTHESIS_PROFILE=explore has property tests draw new examples. No example has a time limit: on a busy machine a test would
-fail by it, and a mutant be caught by it.
+HYPOTHESIS_PROFILE=explore has property tests draw new examples. No example has a time limit: on a busy machine, tests
+would fail by it, and mutants be caught by it.
 """
 
 from __future__ import annotations
