@@ -1,6 +1,7 @@
 """What holds for all tests: property tests draw the same examples each time, and a missing tool is dealt with alike.
 
-HYPOTHESIS_PROFILE=explore has property tests draw new examples.
+HYPOTHESIS_PROFILE=explore has property tests draw new examples. No example has a time limit: on a busy machine, tests
+would fail by it, and mutants be caught by it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import pytest
 import tools
 from hypothesis import settings
 
-settings.register_profile("repeatable", derandomize=True)
-settings.register_profile("explore", derandomize=False)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
