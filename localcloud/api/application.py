@@ -96,12 +96,14 @@ class Application:
             return self._own(environ, start_response, self.own_services[service])
         if service in SHARED_STATE:
             return self._shared(environ, start_response, service)
-        if any(name in environ for name in CONDITIONS):
-            with (
-                self.conditional
-            ):  # moto 5.1 compares the version first and writes then, which two requests can do at once
-                return self.moto(environ, start_response)
-        return self.moto(environ, start_response)
+        return self._answer(environ, start_response)
+
+    def _answer(self, environ: Environ, start_response: StartResponse) -> Body:
+        """Has moto answer, one conditional request at a time: moto 5.1 compares first and writes then."""
+        if not any(name in environ for name in CONDITIONS):
+            return self.moto(environ, start_response)
+        with self.conditional:
+            return self.moto(environ, start_response)
 
     def _shared(self, environ: Environ, start_response: StartResponse, service: str) -> Body:
         body = read_body(environ)
