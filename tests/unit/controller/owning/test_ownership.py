@@ -157,6 +157,7 @@ def test_a_change_of_the_stage_reaches_the_bucket_at_once(
     journal = synthetic.running_run(tmp_path)
     journal.take_over(own)
     own.work_on(journal, ())
+    wait_until(lambda: kept(bucket).run == journal.info().run)
     journal.end("finished", None, NOW)
     journal.set_stage(Stage.ENDING)
     own.saw(None, NOW)
