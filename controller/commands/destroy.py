@@ -12,7 +12,7 @@ from controller.commands.shared.command import Command
 from controller.commands.shared.exports import export_terraform_rc
 from controller.commands.shared.run_report import write_reports
 from controller.domain import Fleet
-from controller.domain.errors import CentavoError
+from controller.domain.errors import CentavoError, JournalError
 from controller.domain.reasons.ending import EnvironmentDestroyed
 from controller.edges.account.bucket import Bucket
 from controller.edges.account.left_over import left_over
@@ -52,9 +52,8 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
     if not options.delete_data:
         _require_empty(buckets, "nothing was destroyed")
     journal = latest_run(context.environment.runs_directory)
+    is_ours = journal is not None and _take_over(context, journal)
     if journal is not None:
-        if journal.info().environment == context.environment.name:
-            context.owner.take_over(journal)
         _lift_protection(context, journal)
     if buckets:
         plan = _without_nodes(context, terraform, plan, file)
@@ -69,10 +68,22 @@ def destroy(context: Context, options: argparse.Namespace) -> int:
         terraform.apply(file)
     _empty_capacity(context)
     context.environment.taken_key_file.unlink(missing_ok=True)
-    if journal is not None:
+    if journal is not None and is_ours:
         _end(context, journal)
     _say_what_is_left(context, plan, cluster)
     return 0
+
+
+def _take_over(context: Context, journal: Journal) -> bool:
+    """Makes this command the writer of a run, unless the run is newer elsewhere. Returns whether it is."""
+    if journal.info().environment != context.environment.name:
+        return False
+    try:
+        context.owner.take_over(journal)
+    except JournalError as error:
+        context.reporter.note(context.clock.now(), f"the run is left as it is here: {error.what}")
+        return False
+    return True
 
 
 def _destroy_plan(terraform: Terraform, file: Path) -> Plan:
@@ -177,8 +188,8 @@ def _empty_capacity(context: Context) -> None:
 
 
 def _end(context: Context, journal: Journal) -> None:
-    """Ends the run, if it is one of this environment that has not ended yet."""
-    if journal.info().environment != context.environment.name or journal.stage() is Stage.ENDED:
+    """Ends the run, if it has not ended yet."""
+    if journal.stage() is Stage.ENDED:
         return
     if journal.status() == "running":
         journal.end("interrupted", EnvironmentDestroyed(), context.clock.now())

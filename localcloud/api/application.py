@@ -96,10 +96,10 @@ class Application:
             return self._own(environ, start_response, self.own_services[service])
         if service in SHARED_STATE:
             return self._shared(environ, start_response, service)
-        return self._moto(environ, start_response)
+        return self._answer(environ, start_response)
 
-    def _moto(self, environ: Environ, start_response: StartResponse) -> Body:
-        """Answers one conditional request at a time: moto 5.1 compares the version first, and writes afterwards."""
+    def _answer(self, environ: Environ, start_response: StartResponse) -> Body:
+        """Has moto answer, one conditional request at a time: moto 5.1 compares first and writes then."""
         if not any(name in environ for name in CONDITIONS):
             return self.moto(environ, start_response)
         with self.conditional:

@@ -77,7 +77,7 @@ def run_or_latest(context: Context, name: str | None = None) -> Journal:
 def _latest(context: Context) -> Journal:
     journal = latest_run(context.environment.runs_directory)
     if journal is None:
-        raise JournalError("There is no run yet.", "`centavo optimize` starts one.")
+        raise _no_run()
     return journal
 
 
@@ -96,14 +96,15 @@ def _from_bucket(context: Context, name: str | None) -> Chosen:
     environment = context.environment
     bucket = owned.bucket_of(environment)
     if bucket is None:
-        raise JournalError(
-            f"There is no run here, and AWS has no bucket of the cluster {environment.settings.cluster}.",
-            "`centavo optimize` starts a run.",
-        )
+        raise _no_run()
     remote = Remote(bucket, environment.state_directory / "remote")
     run = remote.newest_run() if name is None else Path(name).name
     if run is None:
-        raise JournalError("There is no run yet.", "`centavo optimize` starts one.")
+        raise _no_run()
     copy = remote.copy_of(run)
     copy.refresh()
     return Chosen(Journal(copy.directory), remote, copy)
+
+
+def _no_run() -> JournalError:
+    return JournalError("There is no run yet.", "`centavo optimize` starts one.")

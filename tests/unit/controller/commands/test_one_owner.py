@@ -106,6 +106,16 @@ def test_a_run_that_another_checkout_has_controlled_since_is_brought_before_anyt
     assert not one.world.is_started and bucket.kept[copy][0] == b"what another checkout wrote"
 
 
+def test_what_another_checkout_has_controlled_since_can_be_destroyed_all_the_same(
+    bucket: BucketInMemory, one: Controller, root: Path, capsys: Captured
+) -> None:
+    bucket.put(keys.of_run(one.journal.info().run, keys.JOURNAL_NAME), b"theirs", generation=9)
+    one.terraform.extra_changes = [{"address": "aws_vpc.this", "type": "aws_vpc", "change": {"actions": ["delete"]}}]
+    assert centavo(root, "destroy") == 0
+    assert "the run is left as it is here: Another checkout has controlled the run" in capsys.readouterr().out
+    assert one.journal.stage() is Stage.STARTING and "apply" in one.world.calls
+
+
 @pytest.mark.parametrize(("stage", "host", "code"), [("training", "x", 13), ("ended", "x", 0), ("training", "", 0)])
 def test_no_new_run_begins_beside_one_that_goes_on_elsewhere(
     bucket: BucketInMemory, root: Path, monkeypatch: pytest.MonkeyPatch, stage: str, host: str, code: int

@@ -14,6 +14,7 @@ from controller.owning import held, ownership, taking, tenure
 from controller.owning.keys import LEASE
 from controller.owning.lease_document import from_document
 from controller.owning.ownership import Ownership, ended
+from controller.owning.sources import FileSource
 from controller.owning.taking import take
 from controller.record.environment_lock import locked
 from controller.record.journal import Journal, Stage
@@ -104,6 +105,23 @@ def test_a_superseded_controller_writes_no_journal_and_changes_nothing(
     assert Journal(journal.directory).stage() is Stage.TRAINING
 
 
+def test_a_superseded_controller_copies_nothing_at_its_end(
+    own: Ownership, bucket: BucketInMemory, tmp_path: Path
+) -> None:
+    """Its successor has not written the copy yet, so that no later generation would stop it."""
+    (tmp_path / "f").write_bytes(b"1")
+    own.own(bucket)
+    own.work_on(synthetic.running_run(tmp_path / "run"), [FileSource("k", tmp_path / "f")])
+    wait_until(lambda: "k" in bucket.kept)
+    take(bucket, claim("other"), NOW, by_force=True)
+    bucket.now += 95
+    with pytest.raises(SupersededError):
+        own.check_surely()
+    (tmp_path / "f").write_bytes(b"12")
+    own.end()
+    assert bucket.kept["k"][0] == b"1"
+
+
 def test_while_the_bucket_is_away_the_journal_is_kept_and_nothing_is_changed(
     own: Ownership, bucket: BucketInMemory, tmp_path: Path
 ) -> None:
@@ -139,6 +157,7 @@ def test_a_change_of_the_stage_reaches_the_bucket_at_once(
     journal = synthetic.running_run(tmp_path)
     journal.take_over(own)
     own.work_on(journal, ())
+    wait_until(lambda: kept(bucket).run == journal.info().run)
     journal.end("finished", None, NOW)
     journal.set_stage(Stage.ENDING)
     own.saw(None, NOW)

@@ -136,8 +136,8 @@ def test_before_the_first_run_that_is_told(
     assert centavo(root, "status") == JournalError.exit_code
     assert "There is no run yet." in capsys.readouterr().err
     monkeypatch.setattr(owned, "bucket_of", lambda environment: None)
-    assert centavo(root, "status") == JournalError.exit_code
-    assert "no bucket of the cluster test" in capsys.readouterr().err
+    assert centavo(root, "status", "--remote") == JournalError.exit_code
+    assert "There is no run yet." in capsys.readouterr().err
 
 
 def test_a_bucket_that_cannot_be_reached_is_told_with_what_to_do(
