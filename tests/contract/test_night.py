@@ -1,7 +1,7 @@
 """A real night on localcloud, with short waits: controller and head are killed, and the money stops by itself.
 
-The wardens are real, under a real supervisor on hosts with roles. The groups protect their instances. A process that renews
-the lease stands for the controller.
+The wardens are real, under a real supervisor on hosts with roles. The groups protect their instances. A process that
+renews the lease stands for the controller.
 """
 
 from __future__ import annotations
