@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.cluster import LiveCluster
-from controller.commands.exports import export, export_terraform_rc
 from controller.commands.shared.before_apply import check_before_apply
+from controller.commands.shared.exports import export, export_terraform_rc
 from controller.commands.shared.node_memory import refuse_too_small
 from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
