@@ -22,7 +22,7 @@ def tell_where_functions_log() -> None:
 
     def keep(function: LambdaFunction, spec: dict[str, Any]) -> None:
         if spec.get(LOGGING):
-            function.logging_config = dict(spec[LOGGING])
+            vars(function)[LOGGING] = dict(spec[LOGGING])
 
     def __init__(function: LambdaFunction, account_id: str, spec: dict[str, Any], *rest: Any, **named: Any) -> None:  # noqa: N807
         begin(function, account_id, spec, *rest, **named)
@@ -30,7 +30,7 @@ def tell_where_functions_log() -> None:
 
     def get_configuration(function: LambdaFunction, on_create: bool = False) -> dict[str, Any]:
         usual = {"LogFormat": "Text", "LogGroup": f"/aws/lambda/{function.function_name}"}
-        return {**get(function, on_create), LOGGING: {**usual, **getattr(function, "logging_config", {})}}
+        return {**get(function, on_create), LOGGING: {**usual, **vars(function).get(LOGGING, {})}}
 
     def update_configuration(function: LambdaFunction, config_updates: dict[str, Any]) -> dict[str, Any]:
         keep(function, config_updates)
