@@ -176,6 +176,8 @@ class Context:
         terraform.init()
         export_terraform_rc(self.environment)
         exists = terraform.is_made()
+        if exists and cluster.made.is_anything:
+            self._start_head(cluster)
         plan = terraform.plan(self.environment.state_directory / "apply.tfplan")
         if plan.has_changes:
             parsed = parse_plan(plan.document)
@@ -189,6 +191,12 @@ class Context:
         outputs = cluster.made.outputs
         self.owner.found(outputs.bucket, journal)
         require_prices(cluster.costs.prices(), [*outputs.flavors, outputs.head.instance_type], self.environment)
+
+    def _start_head(self, cluster: LiveCluster) -> None:
+        """Starts a head that the dead man's switch has stopped. Raises AwsError."""
+        head = cluster.made.outputs.head.instance_id
+        if Aws(self.environment.settings.aws.region).start_stopped(head):
+            self.note(f"the head {head} was stopped, and is started again")
 
     def decider(self, cluster: LiveCluster, policy: str) -> Decider:
         """Returns how to decide in this environment with this policy."""

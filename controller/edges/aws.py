@@ -99,6 +99,19 @@ class Aws:
         """Asks EC2 to reboot an instance."""
         speak(f"reboot {instance_id}", partial(self._ec2.reboot_instances, InstanceIds=[instance_id]))
 
+    def start_stopped(self, instance_id: str) -> bool:
+        """Starts an instance if it is stopped, as the dead man's switch leaves a head. Returns whether it was."""
+
+        def state() -> str:
+            found = self._ec2.describe_instances(Filters=[{"Name": "instance-id", "Values": [instance_id]}])
+            states = [one["State"]["Name"] for held in found["Reservations"] for one in held["Instances"]]
+            return str(states[0]) if states else "terminated"
+
+        if speak(f"tell the state of {instance_id}", state) not in ("stopping", "stopped"):
+            return False
+        speak(f"start {instance_id}", partial(self._ec2.start_instances, InstanceIds=[instance_id]))
+        return True
+
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         """Protects instances of a group from scale-in, or lifts the protection; those that left it are skipped."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from .bucket import Bucket, Claim
@@ -34,9 +35,14 @@ class HeadDuty:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._node, self._bucket, self._groups, self._tell, self._sleep = node, bucket, groups, tell, sleep
-        self._ec2 = client("ec2", node.settings.region) if ec2 is None else ec2
+        self._given = ec2
         self._claimed: int | None = None
         self._is_stopped = False
+
+    @cached_property
+    def _ec2(self) -> Any:
+        """The client, made when it is first needed: a warden that only watches does without its 15 MB."""
+        return client("ec2", self._node.settings.region) if self._given is None else self._given
 
     def signs(self) -> Signs:
         """Returns what the launcher tells."""

@@ -155,3 +155,14 @@ def test_an_endpoint_that_takes_connections_and_never_answers_is_an_error(monkey
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{mute.getsockname()[1]}")
         with pytest.raises(AwsError, match="did not list the cluster's instances"):
             Aws(REGION).instances("c")
+
+
+def test_a_head_that_was_stopped_is_started_and_one_that_runs_or_is_gone_is_left_alone(group: str) -> None:
+    aws, ec2 = Aws(REGION), boto3.client("ec2", region_name=REGION)
+    worker = aws.instances("c")[0].instance_id
+    assert not aws.start_stopped(worker)
+    ec2.stop_instances(InstanceIds=[worker])
+    assert worker not in {instance.instance_id for instance in aws.instances("c")}
+    assert aws.start_stopped(worker)
+    assert worker in {instance.instance_id for instance in aws.instances("c")}
+    assert not aws.start_stopped("i-00000000000000000")
