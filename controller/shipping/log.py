@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from .batches import Dated, Event, first_batch
@@ -94,8 +95,11 @@ class Log:
         return has_moved
 
     def _dated(self, reading: Reading) -> list[Dated]:
+        """Returns the lines with time and stream. A clock that was set back does not let their times go back."""
         marks = [self._marks.of(self._sent + line.end) for line in reading.lines]
-        return [Dated(x.content, mark.at, mark.stream, x.end) for x, mark in zip(reading.lines, marks, strict=True)]
+        times = accumulate((mark.at for mark in marks), max)
+        given = zip(reading.lines, times, marks, strict=True)
+        return [Dated(line.content, at, mark.stream, line.end) for line, at, mark in given]
 
     def _tell_missing(self, sender: Sender, line: Dated) -> None:
         if self._missing is not None:

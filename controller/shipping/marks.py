@@ -35,11 +35,10 @@ class Marks:
         return tuple(self._marks)
 
     def see(self, end: int, at: float, stream: str) -> bool:
-        """Notes that the log reaches to `end` now. Returns whether that is news. Times of marks never go back."""
-        last = self._marks[-1] if self._marks else Mark(0, 0.0, "")
-        if end <= last.end:
+        """Notes that the log reaches to `end` now. Returns whether that is news."""
+        if end <= (self._marks[-1].end if self._marks else 0):
             return False
-        self._marks.append(Mark(end, max(at, last.at), stream))
+        self._marks.append(Mark(end, at, stream))
         if len(self._marks) > MOST_MARKS:
             del self._marks[:-1:2]
         return True

@@ -35,7 +35,7 @@ class Position:
 
 
 def place(inode: int, size: int, beginning: bytes, offset: int = 0) -> Position:
-    """Returns the place at an offset of the file that begins with these bytes, at least `HEAD_BYTES` if it has them."""
+    """Returns the place at an offset of a file. `beginning` holds its first `HEAD_BYTES` bytes."""
     return Position(inode, offset, digest(beginning, offset), size)
 
 

@@ -45,7 +45,7 @@ class Shipper:
         """Looks at every log, and sends what is new. Returns whether everything that is there was sent."""
         now = self._now()
         changed = [log for log in self._logs if self._on_disk(log.source.name, partial(log.look, now))]
-        is_quiet = now < self._quiet_until
+        is_quiet = now < self._quiet_until < now + LONGEST_PAUSE_S  # later still: somebody has set the clock back
         if changed:
             self._keep()
         if is_quiet:

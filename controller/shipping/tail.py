@@ -77,7 +77,7 @@ class Tail:
             OSError: The log can't be read.
         """
         with ExitStack() as stack:
-            files = list(self._open(stack))
+            files = list(self._open(stack))[::-1]
             if not files:
                 return None
             known = [n for n, file in enumerate(files) if position is not None and file.has(position)]
@@ -90,9 +90,12 @@ class Tail:
             return Reading(file.at(offset), lines, pending, position is not None and not known, file.beginning)
 
     def _open(self, stack: ExitStack) -> Iterator[_File]:
-        """Yields the files of the log, the oldest one first. One that a rotation takes away meanwhile is left out."""
+        """Yields the files of the log, the newest one first.
+
+        A rotation meanwhile moves files in the same direction. So one may be met twice, and none is passed over.
+        """
         seen: set[int] = set()
-        for number in range(OLD_FILES, -1, -1):
+        for number in range(OLD_FILES + 1):
             path = self.path.with_name(f"{self.path.name}.{number}") if number else self.path
             try:
                 stream = stack.enter_context(path.open("rb"))

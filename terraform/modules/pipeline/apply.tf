@@ -13,6 +13,8 @@ data "aws_iam_policy_document" "apply" {
       "autoscaling:CreateOrUpdateTags",
       "autoscaling:DeleteAutoScalingGroup",
       "autoscaling:DeleteTags",
+      "autoscaling:DisableMetricsCollection",
+      "autoscaling:EnableMetricsCollection",
       "autoscaling:ResumeProcesses",
       "autoscaling:SetDesiredCapacity",
       "autoscaling:SetInstanceProtection",
@@ -170,6 +172,12 @@ data "aws_iam_policy_document" "apply" {
     sid       = "FindTheBucket"
     actions   = ["s3:ListAllMyBuckets"]
     resources = ["*"]
+
+    condition {
+      test     = "StringEquals"
+      variable = "aws:RequestedRegion"
+      values   = [var.region]
+    }
   }
 
   statement {
@@ -182,6 +190,12 @@ data "aws_iam_policy_document" "apply" {
     sid       = "EncryptTheLease"
     actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
     resources = ["*"]
+
+    condition {
+      test     = "StringEquals"
+      variable = "aws:RequestedRegion"
+      values   = [var.region]
+    }
 
     condition {
       test     = "ForAnyValue:StringEquals"
@@ -227,6 +241,28 @@ data "aws_iam_policy_document" "apply" {
       "logs:UntagResource",
     ]
     resources = [for groups in ["", ":*", "/*"] : "arn:${local.partition}:logs:${var.region}:${local.account}:log-group:/centavo/${var.cluster}${groups}"]
+  }
+
+  statement {
+    sid = "MakeTheAlarms"
+    actions = [
+      "cloudwatch:DeleteAlarms",
+      "cloudwatch:PutCompositeAlarm",
+      "cloudwatch:PutMetricAlarm",
+      "cloudwatch:TagResource",
+      "cloudwatch:UntagResource",
+      "sns:CreateTopic",
+      "sns:DeleteTopic",
+      "sns:SetTopicAttributes",
+      "sns:Subscribe",
+      "sns:TagResource",
+      "sns:Unsubscribe",
+      "sns:UntagResource",
+    ]
+    resources = [
+      "arn:${local.partition}:cloudwatch:${var.region}:${local.account}:alarm:${var.cluster}-*",
+      "arn:${local.partition}:sns:${var.region}:${local.account}:${var.cluster}-alarms*",
+    ]
   }
 
   statement {

@@ -51,6 +51,12 @@ data "aws_iam_policy_document" "read" {
   }
 
   statement {
+    sid       = "ReadTheAlarms"
+    actions   = ["cloudwatch:DescribeAlarms", "cloudwatch:ListTagsForResource", "sns:GetSubscriptionAttributes", "sns:GetTopicAttributes", "sns:ListTagsForResource"]
+    resources = ["*"]
+  }
+
+  statement {
     sid       = "FindTheState"
     actions   = ["s3:ListBucket"]
     resources = [var.state.bucket_arn]

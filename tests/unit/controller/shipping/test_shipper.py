@@ -293,3 +293,45 @@ def test_whatever_happens_in_whatever_order_nothing_is_lost_that_is_on_the_disk(
     assert world.sender.messages == written
     times = [event.at_ms for _, event in world.sender.got]
     assert times == sorted(times)
+
+
+def test_a_rotation_in_the_middle_of_a_look_loses_and_repeats_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.log.add("one")
+    world.log.rotate()
+    world.log.add("two")
+    world.go()
+    world.log.add("three")
+    really_open, rotations = Path.open, [world.log.rotate]
+
+    def open_and_rotate(path: Path, *given: str, **named: str) -> object:
+        opened = really_open(path, *given, **named)  # type: ignore[call-overload]
+        if path.name.startswith("worker.log") and "rb" in given and rotations:
+            rotations.pop()()
+        return opened
+
+    monkeypatch.setattr(Path, "open", open_and_rotate)
+    world.go()
+    world.go()
+    assert world.sender.messages == ["one", "two", "three"] and not rotations
+
+
+def test_a_clock_that_was_ahead_for_a_while_spoils_only_the_lines_of_that_while(world: World) -> None:
+    world.now += 86_400
+    world.log.add("from the future")
+    world.go()
+    world.now -= 86_400
+    world.log.add("now")
+    world.go()
+    assert [event.at_ms for _, event in world.sender.got] == [87_402_000, 1004_000]
+
+
+def test_a_clock_that_is_set_back_in_an_outage_does_not_make_it_longer(world: World) -> None:
+    world.sender.is_out = True
+    world.log.add("one")
+    world.go()
+    world.sender.is_out = False
+    world.now -= 86_400
+    world.go()
+    assert world.sender.messages == ["one"]
