@@ -109,7 +109,7 @@ def _refuse_held(seen: Seen, claim: Claim) -> None:
             f"See that no other controller runs; then `centavo --env {claim.environment} take-over --now` replaces it.",
             reason=unreadable,
         )
-    if lease.is_free(seen.kept.age_s) or lease.is_of(claim.holder) or lease.was_of_the_checkout(claim.holder):
+    if lease.is_free(seen.kept.age_s) or lease.was_of_the_checkout(claim.holder):
         return
     holder = lease.holder
     held = LeaseHeld(

@@ -169,18 +169,6 @@ data "aws_iam_policy_document" "apply" {
 
   # One command at a time changes the cluster: an apply takes its lease, which lies in the bucket.
   statement {
-    sid       = "FindTheBucket"
-    actions   = ["s3:ListAllMyBuckets"]
-    resources = ["*"]
-
-    condition {
-      test     = "StringEquals"
-      variable = "aws:RequestedRegion"
-      values   = [var.region]
-    }
-  }
-
-  statement {
     sid       = "HoldTheLease"
     actions   = ["s3:GetObject", "s3:PutObject"]
     resources = ["${local.bucket}/control/lease.json"]
@@ -189,7 +177,7 @@ data "aws_iam_policy_document" "apply" {
   statement {
     sid       = "EncryptTheLease"
     actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
-    resources = ["*"]
+    resources = ["arn:${local.partition}:kms:${var.region}:${local.account}:key/*"]
 
     condition {
       test     = "StringEquals"

@@ -22,6 +22,7 @@ data "aws_iam_policy_document" "read" {
       "logs:DescribeLogGroups",
       "logs:ListTagsForResource",
       "pricing:GetProducts",
+      "s3:ListAllMyBuckets",
       "servicequotas:GetServiceQuota",
       "servicequotas:GetAWSDefaultServiceQuota",
     ]
