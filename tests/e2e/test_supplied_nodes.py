@@ -46,7 +46,7 @@ def test_nodes_get_packages_and_corpus_from_the_bucket_and_train(tmp_path: Path,
 
     edit_yaml(sandbox.environment / "centavo.yml", nodes)
     corpus = {"kind": "files", **write_corpus(sandbox.root)}
-    edit_yaml(sandbox.environment / "training.yml", lambda it: it.update(corpus=corpus, vocabulary={"size": 120}))
+    edit_yaml(sandbox.environment / "training.yml", lambda it: it.update(corpus=corpus, vocabulary={"size": 320}))
     missing = sandbox.root / "mine" / "test.pt"
     missing.rename(missing.with_suffix(".away"))
     refused = sandbox.centavo("apply")
