@@ -25,7 +25,6 @@ from controller.domain.errors import (
 from controller.domain.goal import Goal
 from controller.edges.clock import Clock
 from controller.loop.job import Job, move_limits
-from controller.warden.waits import Waits
 from controller.words.going_away import going_away
 from controller.words.once import Once
 
@@ -72,7 +71,7 @@ def _if_you_go_away(job: Job) -> str:
     prices = {flavor: price.usd_per_hour for flavor, price in cluster.costs.prices().items()}
     first = cluster.capacity.read().usd_per_hour(prices) + cluster.costs.head_usd_per_hour
     return going_away(
-        Waits(),
+        job.settings.switch,
         first if limit is None else limit,
         is_limit=limit is not None,
         reaper=cluster.made.outputs.reaper is not None,
