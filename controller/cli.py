@@ -28,6 +28,7 @@ from controller.commands import (
     review,
     simulate,
     status,
+    stop,
     train,
     watch,
 )
@@ -53,6 +54,7 @@ COMMANDS: tuple[Command | StandaloneCommand, ...] = (
     picture.COMMAND,
     watch.COMMAND,
     simulate.COMMAND,
+    stop.COMMAND,
     destroy.COMMAND,
 )
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from controller.act.capacity import CapacityFile
 from controller.commands.context import Context
-from controller.commands.exports import export_terraform_rc
 from controller.commands.shared.command import Command
+from controller.commands.shared.exports import export_terraform_rc
 from controller.commands.shared.run_report import write_reports
 from controller.domain import Fleet
 from controller.domain.errors import CentavoError

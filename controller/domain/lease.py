@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 FIRST_GENERATION = 1
+PLACE = "CENTAVO_PLACE"
+"""The environment variable that says where a controller runs: `head`, or `machine` (the default)."""
 
 
 class Place(str, Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.act.capacity import CapacityFile
 from controller.commands.context import Context
-from controller.commands.exports import export_terraform_rc
+from controller.commands.shared.exports import export_terraform_rc
 from controller.edges.terraform import Terraform
 from controller.review.plans.reviewed_plan import PlanStore, StateId, file_sha256
 

@@ -8,12 +8,12 @@ from typing import Any
 import boto3
 import pytest
 
-from controller.commands.exports import PREFERRED_CREDENTIALS, export_credentials
+from controller.commands.shared.exports import PREFERRED_CREDENTIALS, export_credentials
 from controller.config.environment import Environment
 from controller.config.load import load_environment, parse_settings
 from tests.unit.controller.harness import SETTINGS
 
-REPOSITORY = Path(__file__).resolve().parents[4]
+REPOSITORY = Path(__file__).resolve().parents[5]
 FILE = "[default]\naws_access_key_id = of the file\naws_secret_access_key = secret\n"
 
 
