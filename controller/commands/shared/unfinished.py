@@ -27,7 +27,6 @@ def unfinished_here(environment: Environment, owner: Owner, now: float) -> Journ
             f"The run {left.run} went on at the head, whose controller has ended without finishing it.",
             f"`centavo --env {environment.name} take-over` goes on with it here.",
         )
-    owner.take_over(journal)
     keep_handed_over(journal, now)
     return None
 

@@ -16,7 +16,7 @@ from controller.commands.shared.unfinished import unfinished_here
 from controller.domain.errors import ConfigError, LockedError
 from controller.domain.lease import Lease, Place
 from controller.edges.clock import SystemClock
-from controller.owning.keys import LEASE
+from controller.owning.keys import JOURNAL_NAME, LEASE, of_run
 from controller.owning.lease_document import to_document
 from controller.record.journal import Journal, Stage
 from controller.record.live.reporter import PlainReporter
@@ -110,6 +110,8 @@ def test_a_run_that_the_head_has_finished_is_over_here_too(handed: Checkout) -> 
     handed.leave(stage="ended")
     assert handed.unfinished() is None
     assert handed.journal.stage() is Stage.ENDED and handed.journal.status() == "handed_over"
+    run = handed.journal.info().run
+    assert of_run(run, JOURNAL_NAME) not in handed.bucket.kept, "the old journal never takes the place of the head's"
 
 
 def test_the_old_journal_of_a_run_that_the_head_left_unfinished_is_not_gone_on_with(handed: Checkout) -> None:
