@@ -131,4 +131,3 @@ def test_a_run_at_the_head_ends_when_a_person_asks_for_it(laptop: Laptop) -> Non
     report = json.loads(laptop.object(f"{run}/control/report.json") or b"{}")
     assert (report["status"], report["status_code"]) == ("stopped", "stop-asked")
     assert "No run is under way" in laptop.centavo("stop").stdout
-    assert laptop.centavo("destroy", "--delete-data").returncode == 0
