@@ -24,11 +24,11 @@ CENTAVO := $(BIN)/centavo --env $(ENV)
 option = $(if $($1),--$(2)='$($1)')
 OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,interval) $(call option,VIA,via) \
     $(call option,DEADLINE,deadline) $(call option,BUDGET,budget) \
-    $(call option,METRICS,metrics) $(call option,LOG_FORMAT,log-format))
+    $(if $(DETACH),--detach) $(call option,METRICS,metrics) $(call option,LOG_FORMAT,log-format))
 
 ##@ The main job
 .PHONY: optimize apply train
-optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= METRICS= LOG_FORMAT=)
+optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= DETACH=1 METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
 apply: setup cloud-up ## Make the network, the head and one group per flavor (PLAN=, with its ACKNOWLEDGE=: a plan that was reviewed here)
 	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN) $(addprefix --acknowledge=,$(ACKNOWLEDGE)))
@@ -56,7 +56,9 @@ picture: setup ## Draw the README's picture from the last run
 	@$(CENTAVO) picture
 
 ##@ Ending
-.PHONY: destroy clean
+.PHONY: stop destroy clean
+stop: setup ## End the training now with a checkpoint, and give its workers back, wherever its controller runs
+	@$(CENTAVO) stop
 destroy: setup ## Remove everything that `make apply` made (DELETE_DATA=1: the objects in its bucket too)
 	@$(CENTAVO) destroy $(if $(DELETE_DATA),--delete-data)
 	@$(MAKE) --no-print-directory cloud-down

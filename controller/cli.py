@@ -24,6 +24,7 @@ from controller.commands import (
     reap,
     review,
     simulate,
+    stop,
     take_over,
     train,
 )
@@ -54,6 +55,7 @@ COMMANDS: tuple[Command | StandaloneCommand, ...] = (
     simulate.COMMAND,
     reap.COMMAND,
     take_over.COMMAND,
+    stop.COMMAND,
     destroy.COMMAND,
 )
 

@@ -90,6 +90,20 @@ class Nodes:
         destination.mkdir(exist_ok=True)
         self._play("fetch.yml", [], destination=str(destination))
 
+    # the controller on the head
+
+    def place_controller(self, controller: Mapping[str, Any]) -> None:
+        """Places a controller on the head, and does not start it. `controller` is what the role has to know."""
+        self._play("controller.yml", [], controller_step="place", controller=dict(controller))
+
+    def start_controller(self) -> None:
+        """Starts the controller on the head, and lets each boot of the head start it."""
+        self._play("controller.yml", [], controller_step="start")
+
+    def stop_controller(self) -> None:
+        """Stops the controller on the head for good."""
+        self._play("controller.yml", [], controller_step="stop")
+
     def _prepare(self, instances: Sequence[Instance], timeout_s: float, limit: Sequence[str] | None = None) -> Outcome:
         """Prepares nodes. Only this playbook needs the supplies, and gets the URLs by which they can be read."""
         supplies = self._supplies.variables()

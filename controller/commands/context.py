@@ -12,6 +12,7 @@ from controller.commands.shared.before_apply import check_before_apply
 from controller.commands.shared.exports import export, export_terraform_rc
 from controller.commands.shared.node_memory import refuse_too_small
 from controller.commands.shared.owned import Owner
+from controller.commands.shared.unfinished import unfinished_here
 from controller.config.checks import check_budget, check_limits
 from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
@@ -33,8 +34,9 @@ from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
 from controller.observe.prices.listed import require_prices
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal
-from controller.record.journal.runs import start_run, unfinished_run
+from controller.record.journal.runs import start_run
 from controller.record.live.reporter import Reporter
+from controller.supply.provided import kept
 from controller.supply.supplies import check_corpus
 
 
@@ -73,7 +75,8 @@ class Context:
         """Raises ConfigError when a flavor of the initial fleet has no price, the limits allow no such fleet, or a file
         of the corpus is missing."""
         environment = self.environment
-        check_corpus(environment)
+        if self._journal is None or kept(self._journal.directory) is None:
+            check_corpus(environment)
         flavors = {*environment.initial_fleet, *environment.settings.limits.max_nodes_per_flavor}
         prices = self.prices(Wanted(dict.fromkeys(flavors)))
         require_prices(prices, environment.initial_fleet, environment)
@@ -137,7 +140,7 @@ class Context:
             ConfigError: What is asked can't be. No run was made then.
         """
         environment = self.environment
-        journal = unfinished_run(environment.runs_directory, environment.name)
+        journal = unfinished_here(environment, self.owner, self.clock.now())
         started_at = self.clock.now() if journal is None else journal.info().started_at
         asked, policy = ask(started_at), policy or environment.settings.controller.policy
         if asked.budget_usd is not None:
@@ -215,6 +218,7 @@ class Context:
             decider=self.decider(cluster, journal.info().policy),
             bring_up=lambda: self.bring_up(cluster, journal),
             approval=approval,
+            asked=lambda: self.owner.asked(journal.info().run),
         )
 
     def _tell(self, message: str) -> None:

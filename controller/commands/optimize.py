@@ -7,6 +7,7 @@ from functools import partial
 
 from controller.commands.context import Context
 from controller.commands.shared.command import Command
+from controller.commands.shared.detaching import detach, is_detached, is_unfinished
 from controller.commands.shared.proposing import add_proposal_options, open_proposals, with_estimates
 from controller.commands.shared.reporting import add_reporting_options, check_reporting_options, reporting
 from controller.commands.shared.run_report import print_reports
@@ -42,6 +43,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="controller",
         help="who says when: the controller (the default), or people, by merging its proposal",
     )
+    parser.add_argument(
+        "--detach",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="hand the run to a controller on the head, so that this machine may go (default: centavo.yml's)",
+    )
+    parser.add_argument("--run", metavar="RUN", help="go on with this run only, and begin none")
     add_proposal_options(parser)
     add_reporting_options(parser)
 
@@ -55,9 +63,16 @@ def optimize(context: Context, options: argparse.Namespace) -> int:
     check_policy(policy)
     context.set_interval(options.interval)
     check_reporting_options(options)
+    detached = is_detached(context, options)
+    if options.run is not None and not is_unfinished(context, options.run):
+        print(f"The run {options.run} has ended: there is nothing to do.")
+        return 0
     proposals = open_proposals(context, options) if options.via == "pull-request" else None
     journal = context.journal(policy, parse_asked(options.deadline, options.budget))
     _print_head(journal, policy)
+    if detached:
+        with reporting(context, journal, options):
+            return detach(context, journal)
     approval = None if proposals is None else pull_request_approval(context, journal, proposals)
     try:
         with reporting(context, journal, options):

@@ -187,6 +187,8 @@ class ControllerSettings(_Section):
     interval_s: PositiveSeconds = 60
     poll_s: PositiveSeconds = 3
     policy: str = "cheapest-fleet"
+    detach: bool = False
+    """Whether `centavo optimize` hands its runs to a controller on the head."""
     fact_max_age_s: PositiveSeconds = 60
     minimum_window: PositiveCount = 20
     cooldown_s: Seconds = 0

@@ -127,6 +127,12 @@ class BudgetReachedError(CentavoError):
     exit_code = 14
 
 
+class AskedToStopError(CentavoError):
+    """The training was stopped, because a person asked for it. Everything was given back."""
+
+    exit_code = 15
+
+
 class JournalError(CentavoError):
     """A run's journal can't be read, or belongs to something else."""
 

@@ -13,6 +13,8 @@ from enum import Enum
 FIRST_GENERATION = 1
 ENDED = "ended"
 """The stage of a run that is over."""
+PLACE = "CENTAVO_PLACE"
+"""The environment variable that says where a controller runs: `head`, or `machine` (the default)."""
 
 
 class Place(str, Enum):

@@ -49,6 +49,8 @@ class Job:
     journal: Journal
     clock: Clock
     reporter: Reporter
+    asked: Callable[[], Reason | None] = lambda: None
+    """Returns why a person wants the training to end now; None where nobody does."""
     unkept: list[Callable[[], None]] = field(default_factory=list)
     """What could not be written to the journal yet, in its order."""
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
-from controller.domain.errors import CentavoError, NodesTooSmallError
+from controller.domain.errors import AskedToStopError, CentavoError, NodesTooSmallError
+from controller.domain.reasons import Reason
 from controller.edges.clock import Clock
 from controller.loop.approval import Approval, at_once
 from controller.loop.deciding import Decider
@@ -21,7 +22,7 @@ from controller.loop.training import Training
 from controller.loop.waits import Waits
 from controller.record.journal import Journal, Stage
 from controller.record.live.reporter import Reporter
-from controller.record.report.ended import error_of
+from controller.record.report.ended import STOPPED, error_of
 from controller.record.report.report import write_report
 
 
@@ -38,8 +39,9 @@ class Optimizer:
         decider: Decider,
         bring_up: Callable[[], None],
         approval: Approval = at_once,
+        asked: Callable[[], Reason | None] = lambda: None,
     ) -> None:
-        self._job = Job(environment, cluster, journal, clock, reporter)
+        self._job = Job(environment, cluster, journal, clock, reporter, asked)
         self._bring_up = bring_up
         waits = Waits(journal, clock, environment.settings.controller.unavailable_s)
         self._training = Training(self._job, waits, decider, approval)
@@ -56,6 +58,7 @@ class Optimizer:
             DiskError: The journal could not be written at the end. Everything was given back.
             TrainingFailedError: The training did not succeed. Everything was given back.
             BudgetReachedError: The training was stopped, since its budget is used up. Everything was given back.
+            AskedToStopError: The training was stopped, since a person asked for it. Everything was given back.
         """
         job, stage = self._job, self._job.journal.stage()
         status = job.journal.status()
@@ -64,7 +67,7 @@ class Optimizer:
             job.cluster.capacity.read()
             if stage is Stage.STARTING:
                 stage, failure = self._start()
-                status = "running" if failure is None else "failed"
+                status = job.journal.status() if failure is None else "failed"
             if stage is Stage.TRAINING:
                 status = self._training.accompany()
                 stage = self._enter(Stage.ENDING)
@@ -94,6 +97,10 @@ class Optimizer:
             job.note(f"the training could not be started: {error.what}")
             job.end("failed", error.reason)
             return self._enter(Stage.ENDING), error
+        except AskedToStopError as error:
+            job.note(f"the training was not started: {error.what}")
+            job.end(STOPPED, error.reason)
+            return self._enter(Stage.ENDING if job.cluster.made.is_anything else Stage.ENDED), None
         except NodesTooSmallError as error:
             job.note(f"the training was not started: {error.what}")
             job.end("failed", error.reason)

@@ -15,6 +15,7 @@ from controller.config.settings import ControllerSettings
 from controller.domain import Fleet, Observation
 from controller.domain.errors import (
     AnsibleError,
+    AskedToStopError,
     AwsError,
     DiskError,
     FlavorsError,
@@ -27,6 +28,7 @@ from controller.edges.clock import Clock
 from controller.loop.job import Job, move_limits
 from controller.words.going_away import going_away
 from controller.words.once import Once
+from controller.words.reasons import reason_in_words
 
 TRIES = 3
 """How often in a row preparing the nodes and starting the training may fail."""
@@ -39,10 +41,12 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
     """Makes what Terraform declares, prepares all nodes, and starts the training on them.
 
     Raises:
+        AskedToStopError: A person asked to end it.
         FlavorsError: Nodes could not be had, or did not answer in time.
         HeadError: The head did not answer in time.
         AnsibleError: Nodes could not be prepared.
     """
+    refuse_where_asked(job)
     job.note("bringing the fleet up")
     bring_up()
     job.note(_if_you_go_away(job))
@@ -50,6 +54,7 @@ def start(job: Job, bring_up: Callable[[], None]) -> None:
     coming_up = ComingUp(job.cluster, job.clock, job.settings, job.cluster.capacity.read(), tell)
     failures = 0
     while failures < TRIES:
+        refuse_where_asked(job)
         try:
             if _go_on(job, coming_up):
                 return
@@ -76,6 +81,13 @@ def _if_you_go_away(job: Job) -> str:
         is_limit=limit is not None,
         reaper=cluster.made.outputs.reaper is not None,
     )
+
+
+def refuse_where_asked(job: Job) -> None:
+    """Raises AskedToStopError where a person has asked to end the training."""
+    reason = job.asked()
+    if reason is not None:
+        raise AskedToStopError(reason_in_words(reason), reason=reason)
 
 
 def _go_on(job: Job, coming_up: ComingUp) -> bool:

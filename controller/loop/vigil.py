@@ -12,7 +12,7 @@ from controller.domain.health import Ailment, RemedyKind
 from controller.domain.reasons import Reason
 from controller.loop.job import Job
 from controller.observe.clocks import clocks_off
-from controller.record.report.ended import BUDGET_REACHED
+from controller.record.report.ended import BUDGET_REACHED, STOPPED
 from controller.words.once import Once
 from controller.words.reasons import reason_in_words
 from controller.words.reasons.health import ailment_in_words
@@ -28,6 +28,12 @@ class Stop:
 
     status: str
     reason: Reason
+
+
+def asked_to_stop(job: Job) -> Stop | None:
+    """Returns that a person has asked to end the training; None where nobody has."""
+    reason = job.asked()
+    return None if reason is None else Stop(STOPPED, reason)
 
 
 class Vigil:
@@ -49,7 +55,7 @@ class Vigil:
             Why the training has to be stopped; None where it goes on.
         """
         self._tell_clocks(observation)
-        stop = self._spent()
+        stop = asked_to_stop(self._job) or self._spent()
         if stop is not None:
             return stop
         self._signs = watch(self._signs, observation, self._limits)

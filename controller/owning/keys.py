@@ -4,6 +4,8 @@ from __future__ import annotations
 
 CONTROL = "control"
 LEASE = f"{CONTROL}/lease.json"
+ASKED = f"{CONTROL}/asked.json"
+"""What a person asks of the controller, wherever it runs."""
 RUNS = f"{CONTROL}/runs.json"
 TERRAFORM_STATE = f"{CONTROL}/state/terraform.tfstate"
 CAPACITY = f"{CONTROL}/state/capacity.auto.tfvars.json"

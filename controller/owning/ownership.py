@@ -111,6 +111,11 @@ class Ownership:
         while self._told:
             yield self._told.popleft()
 
+    def give_back(self) -> None:
+        """Copies what has changed last, and gives the lease back. The lock is kept."""
+        self._tenure.end()
+        self._tenure = NoTenure()
+
     def end(self) -> None:
         """Gives the lease back."""
         self._tenure.end()

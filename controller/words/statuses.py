@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def status_in_words(status: str) -> str:
-    """Returns how a run stands: `running`, `finished`, `failed`, `budget reached` or `interrupted`."""
+    """Returns how a run stands: `running`, `finished`, `failed`, `budget reached`, `stopped` and so on."""
     return status.replace("_", " ")

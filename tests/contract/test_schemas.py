@@ -18,6 +18,7 @@ from controller.domain.lease import Fired
 from controller.domain.reasons import Said
 from controller.edges.terraform_plan import parse_plan
 from controller.owning import keys
+from controller.owning.asked import Asked, ask_to_stop
 from controller.owning.lease_document import to_document
 from controller.owning.runs_index import RunEntry, RunsSource
 from controller.record.journal import Journal
@@ -44,6 +45,7 @@ SCHEMAS = {
     "lease": ("controller.owning", "lease.schema.json"),
     "runs": ("controller.owning", "runs.schema.json"),
     "logs": ("controller.commands.logs", "logs.schema.json"),
+    "asked": ("controller.owning", "asked.schema.json"),
     "plan outline": ("controller.review.plans", "plan_outline.schema.json"),
 }
 RUNS: list[Callable[[Path], Journal]] = [
@@ -130,6 +132,12 @@ def test_the_lease_is_as_described(name: str) -> None:
     known = replace(first, run="r", stage="training", step=3, step_at=BEGAN, ended_at=BEGAN + 1, released=True)
     lease = {"bare": first, "training": known, "fired": replace(known, fired=Fired("reaper", "outlived", BEGAN))}[name]
     check(json.loads(to_document(lease)), "lease")
+
+
+def test_what_a_person_asks_is_as_described() -> None:
+    bucket = BucketInMemory()
+    ask_to_stop(bucket, Asked("r001", "ada@laptop", BEGAN), 1)
+    check(json.loads(bucket.kept[keys.ASKED][0]), "asked")
 
 
 def test_the_index_of_runs_is_as_described() -> None:

@@ -11,12 +11,14 @@ from pathlib import Path
 from controller.config.environment import Environment
 from controller.domain import Progress
 from controller.domain.errors import AwsError, JournalError
-from controller.domain.lease import ENDED, Claim, Lease, LeaseHolder, Place
+from controller.domain.lease import ENDED, PLACE, Claim, Lease, LeaseHolder, Place
+from controller.domain.reasons import Reason
 from controller.edges.bucket.find import find_bucket
 from controller.edges.bucket.objects import BucketObjects
 from controller.edges.clock import Clock
 from controller.edges.files import write_whole
 from controller.edges.process_identity import this_process
+from controller.owning.asked import AskedReader
 from controller.owning.ownership import Ownership, ended
 from controller.owning.sources import sources_of
 from controller.record.environment_lock import locked
@@ -24,8 +26,6 @@ from controller.record.journal import Journal
 
 TRIES, BETWEEN_TRIES_S = 4, 3.0
 """A command that begins asks for the lease so often, in this rhythm, while AWS does not answer."""
-PLACE = "CENTAVO_PLACE"
-"""The environment variable that says where a controller runs: `head`, or `machine` (the default)."""
 
 
 class Owner:
@@ -48,6 +48,7 @@ class Owner:
         self._environment, self._clock, self._note, self._tell = environment, clock, note, tell
         self._ownership: Ownership | None = None
         self._before: Lease | None = None
+        self._asked: AskedReader | None = None
 
     @contextmanager
     def alone(self, command: str) -> Iterator[Ownership]:
@@ -90,6 +91,8 @@ class Owner:
         """
         before = None if self._ownership is None else self._ownership.own(bucket, by_force=by_force)
         self._before = before or self._before
+        if bucket is not None and self._asked is None:
+            self._asked = AskedReader(bucket)
         if before is not None and before.fired is not None:
             self._note(f"while nobody owned the cluster, the {before.fired.by} gave it back ({before.fired.why})")
         return before
@@ -125,6 +128,22 @@ class Owner:
             journal.tell = self._note
             journal.take_over(self._ownership)
             self._work_on(journal)
+
+    def was_handed_over(self, run: str) -> Lease | None:
+        """Returns the lease as the head's controller left it, if a run of this checkout went on there."""
+        before = self._before
+        if before is None or before.run != run or before.holder.place is not Place.HEAD:
+            return None
+        return None if before.holder.checkout == checkout_id(self._environment.state_directory) else before
+
+    def give_back(self) -> None:
+        """Gives the lease back before this command ends. The checkout's lock stays."""
+        if self._ownership is not None:
+            self._ownership.give_back()
+
+    def asked(self, run: str) -> Reason | None:
+        """Returns why a person wants the training of a run to end now, as the bucket says; None where nobody does."""
+        return None if self._asked is None else self._asked.look(run)
 
     def check(self) -> None:
         """Raises SupersededError or LeaseUncertainError where this command may not change anything any more."""

@@ -40,6 +40,17 @@ class GivenUp(Reason):
 
 
 @dataclass(frozen=True)
+class StopAsked(Reason):
+    """A person asked the controller to end the training now (`centavo stop`)."""
+
+    code: ClassVar[str] = "stop-asked"
+    by: str
+    """Who, as user@host."""
+    at: float
+    """When, in seconds since the epoch, by that machine's clock."""
+
+
+@dataclass(frozen=True)
 class EnvironmentDestroyed(Reason):
     """A person destroyed the environment while the training went on."""
 

@@ -39,7 +39,8 @@ class StageTable(RunValues):
         self._set("stage", stage.value)
 
     def status(self) -> str:
-        """Returns running, finished, failed, budget_reached, or interrupted (its fleet was taken away)."""
+        """Returns running, finished, failed, budget_reached, stopped, interrupted (its fleet was taken away)
+        or handed_over (the head has its further journal)."""
         return self._values().get("status", "running")
 
     def remedies(self) -> tuple[Remedy, ...]:

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from controller.domain.errors import BudgetReachedError, CentavoError, TrainingFailedError
+from controller.domain.errors import AskedToStopError, BudgetReachedError, CentavoError, TrainingFailedError
 
 BUDGET_REACHED = "budget_reached"
 """The status of a run whose training was stopped because its budget was used up."""
+STOPPED = "stopped"
+"""The status of a run whose training was stopped because a person asked for it."""
+HANDED_OVER = "handed_over"
+"""The status of a run, in the folder of the machine that handed it to the head. Its further journal is there."""
 
 
 def error_of(report: Mapping[str, Any], directory: Path) -> CentavoError | None:
@@ -27,6 +31,12 @@ def error_of(report: Mapping[str, Any], directory: Path) -> CentavoError | None:
             f"The training was stopped: {reason}.",
             f"The workers were given back, the head runs on. The storage of the run has the last checkpoint,"
             f" {directory}/report.html what was reached. A larger BUDGET= lets the next run go further.",
+        )
+    if report["status"] == STOPPED:
+        return AskedToStopError(
+            f"The training was stopped: {reason}.",
+            f"The workers were given back, the head runs on. The storage of the run has the last checkpoint,"
+            f" {directory}/report.html what was reached.",
         )
     return TrainingFailedError(
         f"The training failed: {reason}.",

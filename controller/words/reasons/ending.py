@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from controller.domain.reasons import ending as reasons
+from controller.domain.times import iso
 from controller.words.numbers import usd
 from controller.words.reasons.dispatch import reason_in_words
 from controller.words.reasons.health import REMEDIES
@@ -27,6 +28,11 @@ def _(reason: reasons.GivenUp) -> str:
         return f"{reason_in_words(reason.ailment)}; no remedy fits"
     tried = ", ".join(REMEDIES[remedy] for remedy in reason.remedies)
     return f"{reason_in_words(reason.ailment)}; tried without success: {tried}"
+
+
+@reason_in_words.register
+def _(reason: reasons.StopAsked) -> str:
+    return f"{reason.by} asked for it at {iso(reason.at)}"
 
 
 @reason_in_words.register

@@ -17,7 +17,7 @@ provider "aws" {
   max_retries       = var.max_retries
   s3_use_path_style = true
 
-  skip_metadata_api_check     = true
+  skip_metadata_api_check     = !var.instance_credentials
   skip_credentials_validation = true
 }
 

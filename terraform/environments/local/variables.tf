@@ -13,3 +13,9 @@ variable "max_retries" {
   type        = number
   default     = 2
 }
+
+variable "instance_credentials" {
+  description = "Whether the provider takes its credentials from the metadata service of an instance: on the head, where the controller sets TF_VAR_instance_credentials."
+  type        = bool
+  default     = false
+}

@@ -13,6 +13,7 @@ from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.decide import DecisionInput, decide
 from controller.domain import Decision, Fleet, Price
+from controller.domain.reasons import Reason
 from controller.loop import Optimizer
 from controller.loop.decide_settings import decide_settings
 from controller.record.journal import Journal
@@ -60,6 +61,7 @@ class Controller:
         decider: Callable[..., Decision] | None = None,
         settings: Mapping[str, Any] = SETTINGS,
         reporter: Reporter | None = None,
+        asked: Callable[[], Reason | None] = lambda: None,
     ) -> None:
         self.world, self.root = world, root
         self.environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
@@ -96,6 +98,7 @@ class Controller:
             reporter or PlainReporter(),
             lambda given: self.decide(given),
             self.bring_up,
+            asked=asked,
         )
 
     def bring_up(self) -> None:

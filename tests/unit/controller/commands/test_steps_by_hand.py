@@ -25,7 +25,7 @@ def one(root: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Controller
     world.advance(60)
     monkeypatch.setattr(Context, "terraform", lambda *_: controller.terraform)
     monkeypatch.setattr(Context, "cluster", lambda *_: controller.cluster)
-    monkeypatch.setattr("controller.commands.context.unfinished_run", lambda *_: controller.journal)
+    monkeypatch.setattr("controller.commands.shared.unfinished.unfinished_run", lambda *_: controller.journal)
     monkeypatch.setattr("controller.commands.destroy.latest_run", lambda *_: controller.journal)
     return controller
 

@@ -15,6 +15,7 @@ from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, MovePhase, Price, Verdict
 from controller.domain.errors import (
     AnsibleError,
+    AskedToStopError,
     AwsError,
     BudgetReachedError,
     CentavoError,
@@ -24,6 +25,7 @@ from controller.domain.errors import (
     TrainingFailedError,
 )
 from controller.domain.reasons import Said
+from controller.domain.reasons.ending import StopAsked
 from controller.domain.reasons.flavors import FlavorsTooSmall, MemoryTooSmall
 from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
 from controller.domain.reasons.plans import PlanRefused, TouchesResource
@@ -284,6 +286,34 @@ def test_a_budget_that_is_reached_stops_the_training_and_gives_everything_back(w
     assert not world.is_started and world.outcome is None and world.fleet() == {}
     boot_usd = world.boot_s * world.most_spent_usd_per_hour / 3600
     assert 0.002 < world.spent_usd <= 0.004 + boot_usd
+
+
+def test_a_person_who_asks_for_it_stops_the_training_and_everything_is_given_back(
+    world: World, controller: Start
+) -> None:
+    asked: list[StopAsked] = []
+    one = controller(
+        decider=stay_and(lambda: asked.append(StopAsked("ada@laptop", 0.0))), asked=lambda: (asked or [None])[0]
+    )
+    with pytest.raises(AskedToStopError, match="ada@laptop asked for it") as stopped:
+        one.optimizer.run()
+    report = json.loads((one.journal.directory / "report.json").read_text())
+    assert stopped.value.exit_code == 15
+    assert (report["status"], report["status_code"]) == ("stopped", "stop-asked")
+    assert not world.is_started and world.outcome is None and world.fleet() == {}
+    assert one.journal.stage() is Stage.ENDED
+
+
+def test_a_person_who_asks_for_it_before_the_training_begins_pays_for_no_training(
+    world: World, controller: Start
+) -> None:
+    reason = StopAsked("ada@laptop", 0.0)
+    one = controller(asked=lambda: reason)
+    one.bring_up()
+    with pytest.raises(AskedToStopError):
+        one.optimizer.run()
+    assert one.journal.stage() is Stage.ENDED and one.journal.status() == "stopped"
+    assert world.fleet() == {} and not world.is_started
 
 
 def with_budget(usd: float) -> dict[str, Any]:
