@@ -17,7 +17,7 @@ from pathlib import Path
 from controller.config.environment import Environment
 from controller.domain.errors import ConfigError, JournalError
 from controller.owning.keys import CONTROL
-from controller.owning.sources import CLUSTER_KEY, JournalSource
+from controller.owning.sources import JournalSource
 from controller.record.journal.schema import FILE_NAME
 
 PARTS = ("controller", "ansible", "trainer", "requirements")
@@ -28,7 +28,7 @@ LEFT_OUT = ("__pycache__", "tests", "examples", "image")
 LOCK_FILE = ".terraform.lock.hcl"
 """The only hidden file that is taken."""
 NEVER = (".backup", ".tfplan", ".pyc", ".md")
-OF_THE_CHECKOUT = ("speeds.json", "prices.json", "volumes.json", "known_hosts", CLUSTER_KEY)
+OF_THE_CHECKOUT = ("speeds.json", "prices.json", "volumes.json", "known_hosts", "cluster_key.pub")
 """What a run needs of `.centavo/ENV`."""
 
 

@@ -7,14 +7,14 @@ import argparse
 from controller.commands.context import Context
 from controller.commands.shared.unfinished import keep_handed_over
 from controller.domain.errors import ConfigError
-from controller.domain.lease import Lease
+from controller.domain.lease import HeadEnding, Lease
 from controller.edges.bucket.objects import BucketObjects
 from controller.edges.supplying.store import Store
 from controller.handover.bundle import check_files
 from controller.handover.handing import Handing
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import unfinished_run
-from controller.words.numbers import usd
+from controller.words.numbers import duration, usd
 
 
 def is_detached(context: Context, options: argparse.Namespace) -> bool:
@@ -91,12 +91,22 @@ def told(context: Context, journal: Journal, lease: Lease) -> str:
     return "\n".join(
         (
             f"The run {lease.run} goes on at the head of {lease.cluster}. This machine may go.",
+            f"  Look:     `{centavo} status --remote`, `watch --remote` and `logs --follow`, from any machine.",
             f"  Stop:     `{centavo} stop` ends the training with a checkpoint and gives the workers back.",
             f"  Results:  the bucket {bucket} has checkpoints, results and report under {lease.run}/.",
-            "  The head runs on after the training: `centavo destroy` removes it.",
+            f"  Head:     {_head(context)} `centavo destroy` removes it.",
             f"  Cost:     {_cost(context, journal)}",
         )
     )
+
+
+def _head(context: Context) -> str:
+    """Returns what becomes of the head after the training."""
+    switch = context.environment.settings.controller.switch
+    if switch.head is HeadEnding.KEEP:
+        return "it runs on after the training."
+    ends = "stops" if switch.head is HeadEnding.STOP else "terminates"
+    return f"it {ends} itself {duration(switch.ended_s)} after the training."
 
 
 def _cost(context: Context, journal: Journal) -> str:

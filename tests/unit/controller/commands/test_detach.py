@@ -144,6 +144,7 @@ def test_a_person_is_told_what_the_run_may_cost(
     monkeypatch.setattr(Context, "cluster", lambda _, journal: _Cluster())
     lease: Lease = replace(claim("there").first(NOW), run="one")
     said = told(context, synthetic.moveless_run(root / "made"), lease)
+    assert "it stops itself 30 min after the training" in said and "centavo --env test status --remote" in said
     assert cost in said and "a-bucket has checkpoints" in said and "centavo --env test stop" in said
 
 
