@@ -55,8 +55,6 @@ class Flavors:
         self.speeds: Floats = np.array([model.tokens_per_s[f] for f in self.names])
         self.prices: Floats = np.array([model.usd_per_hour[f] for f in self.names]) / SECONDS_PER_HOUR
         self.communication_s: Floats = np.array([model.communication_s(size) for size in self.sizes.tolist()])
-        self.batch = model.tokens_per_step
-        self.head = model.head_usd_per_hour / SECONDS_PER_HOUR
 
     def fleet(self, counts: Ints) -> Fleet:
         """Returns the fleet with these numbers of nodes."""
