@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -18,6 +19,8 @@ NOT_THERE = ("NoSuchKey", "NoSuchBucket", "404")
 CHANGED = ("PreconditionFailed", "412", "NoSuchKey", "404")
 TRY_AGAIN = ("ConditionalRequestConflict", "409")
 TRIES, BETWEEN_TRIES_S = 5, 0.5
+WRITTEN = "written"
+"""A field of the lease that differs in every write, so that no two writes have the same ETag. No reader needs it."""
 
 
 class Claim(str, Enum):
@@ -25,7 +28,7 @@ class Claim(str, Enum):
 
     TAKEN = "taken"
     LOST = "lost"
-    """Somebody has written the lease since it was read: it has an owner again."""
+    """Somebody has written the lease since it was read, or goes on writing it: it has an owner again."""
     FAILED = "failed"
     """The bucket does not let itself be written."""
 
@@ -73,7 +76,7 @@ class Bucket:
             What became of it, and what the bucket said.
         """
         fired = {"by": by, "why": why, "at": datetime.now(timezone.utc).isoformat(timespec="seconds")}
-        body = json.dumps({**look.document, "fired": fired}).encode()
+        body = json.dumps({**look.document, "fired": fired, WRITTEN: secrets.token_hex(16)}).encode()
         lease, said = look.lease, ""
         generation = 0 if lease is None else lease.generation
         for _ in range(TRIES):
@@ -93,7 +96,7 @@ class Bucket:
                 if code_of(error) not in TRY_AGAIN:
                     return Claim.FAILED, said
                 time.sleep(BETWEEN_TRIES_S)
-        return Claim.FAILED, said
+        return Claim.LOST, said
 
     def put(self, key: str, body: bytes) -> None:
         """Writes an object. Raises one of AWS_ERRORS."""

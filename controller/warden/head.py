@@ -20,6 +20,8 @@ from .waits import HeadEnd
 GIVE_BACK_S = 900.0
 """How long one attempt waits for the workers' end."""
 POLL_S = 5.0
+SERVICES = ("controller", "launcher")
+"""What is stopped on the head, in this order. A head whose controller is elsewhere has no service `controller`."""
 
 
 class HeadDuty:
@@ -37,7 +39,7 @@ class HeadDuty:
         self._node, self._bucket, self._groups, self._tell, self._sleep = node, bucket, groups, tell, sleep
         self._given = ec2
         self._claimed: int | None = None
-        self._is_stopped = False
+        self._stopped_for: int | None = None
 
     @cached_property
     def _ec2(self) -> Any:
@@ -50,25 +52,23 @@ class HeadDuty:
 
     def verdict(self, now: Situation) -> Verdict:
         """Returns whether the cluster is given back."""
-        return head_verdict(now)
+        verdict = head_verdict(now)
+        if not verdict.fires:
+            self._stopped_for = None
+        return verdict
 
     def act(self, look: Look, now: Situation, verdict: Verdict) -> bool:
         """Gives the cluster back. Every call may be repeated. Returns whether all of it is done.
 
-        The lease is claimed first, so that a controller that has just taken it keeps its fleet.
+        The lease is claimed first, so that a controller that has just taken it keeps its fleet. It is read again before
+        each further step: giving back takes minutes, and somebody may take the lease meanwhile.
         """
-        if not self._may(look, now, verdict):
-            return False
-        if not self._is_stopped:
-            self._node.stop("launcher")
-            self._is_stopped = True
-        if not self._give_back():
-            return False
-        self._upload(now)
-        if self._was_fired_before(now) and not head_ends_itself(now):
-            self._tell("the head stays for a while, for a person who looks at it")
-            return False
-        return self._end_head(now.waits.head)
+        return (
+            self._may(look, now, verdict)
+            and self._stop_services(look, now)
+            and self._give_back(look, now)
+            and self._leave(look, now)
+        )
 
     def _may(self, look: Look, now: Situation, verdict: Verdict) -> bool:
         """Claims the lease, where there is one that no switch has claimed. Returns whether the head may go on."""
@@ -87,7 +87,35 @@ class HeadDuty:
         """Returns whether a switch had fired already when this warden started."""
         return now.lease is not None and now.lease.fired_by is not None and now.lease.generation != self._claimed
 
-    def _give_back(self) -> bool:
+    def _is_still_free(self, look: Look, now: Situation) -> bool:
+        """Returns whether nobody has taken the cluster since the look that the switch fires on.
+
+        A bucket that does not answer says nothing about it, and the switch goes on.
+        """
+        newest = self._bucket.look()
+        if newest.lease is None or newest.etag == look.etag:
+            return True
+        is_same = now.lease is not None and newest.lease.generation == now.lease.generation
+        if is_same and newest.lease.fired_by is not None:
+            return True
+        self._tell(f"{newest.lease.holder} has written the lease meanwhile, so nothing more is ended")
+        return False
+
+    def _stop_services(self, look: Look, now: Situation) -> bool:
+        """Stops what runs on the head, once for each holder of the lease. Returns whether the head may go on.
+
+        The controller is first: it would start the launcher again.
+        """
+        generation = -1 if now.lease is None else now.lease.generation
+        if self._stopped_for != generation:
+            for service in SERVICES:
+                if not self._is_still_free(look, now):
+                    return False
+                self._node.stop(service)
+            self._stopped_for = generation
+        return True
+
+    def _give_back(self, look: Look, now: Situation) -> bool:
         """Empties the cluster's groups. Returns whether they are empty."""
         cluster, waited_s = self._node.settings.cluster, 0.0
         while True:
@@ -102,16 +130,34 @@ class HeadDuty:
             if waited_s >= GIVE_BACK_S:
                 self._tell(f"{', '.join(group.name for group in filled)} still run instances")
                 return False
+            if not self._is_still_free(look, now):
+                return False
             for group in filled:
                 if group.desired or group.protected:
                     self._groups.give_back(group)
             self._sleep(POLL_S)
             waited_s += POLL_S
 
-    def _upload(self, now: Situation) -> None:
+    def _leave(self, look: Look, now: Situation) -> bool:
+        """Uploads what there is and ends the head. Returns whether that is done."""
+        if not self._is_still_free(look, now):
+            return False
+        is_uploaded = self._upload(now)
+        if self._was_fired_before(now) and not head_ends_itself(now):
+            self._tell("the head stays for a while, for a person who looks at it")
+            return False
+        if not self._is_still_free(look, now):
+            return False
+        end = now.waits.head
+        if end is HeadEnd.TERMINATE and not is_uploaded:
+            self._tell("the head stops and is not terminated: its disk holds what the bucket has not taken")
+            end = HeadEnd.STOP
+        return self._end_head(end)
+
+    def _upload(self, now: Situation) -> bool:
+        """Uploads logs and results. Returns whether the bucket has taken all of them."""
         run = (now.lease.run if now.lease is not None else None) or self._node.run()
-        if run is not None:
-            upload(self._bucket, run, self._node.settings.root, self._tell)
+        return run is None or upload(self._bucket, run, self._node.settings.root, self._tell)
 
     def _end_head(self, end: HeadEnd) -> bool:
         """Does with the head what the settings say. Returns whether AWS took it."""

@@ -15,25 +15,25 @@ GIVE_UP_AFTER = 3
 """So many failures in a row, and the rest is left."""
 
 
-def upload(bucket: Bucket, run: str, root: Path, tell: Callable[[str], None]) -> int:
+def upload(bucket: Bucket, run: str, root: Path, tell: Callable[[str], None]) -> bool:
     """Uploads logs and results to `RUN/control/head/`, as far as the bucket takes them.
 
     Returns:
-        How many files the bucket took.
+        Whether the bucket took all of them.
     """
-    taken = failures = 0
+    taken = failures = refused = 0
     for file in _files(root):
         try:
             body = _end_of(file)
             bucket.put(f"{run}/control/head/{file.relative_to(root)}", body)
             taken, failures = taken + 1, 0
         except (OSError, *AWS_ERRORS) as error:
-            failures += 1
+            failures, refused = failures + 1, refused + 1
             tell(f"{file} was not uploaded: {error}")
             if failures == GIVE_UP_AFTER:
                 break
     tell(f"uploaded {taken} files to s3://{bucket.name}/{run}/control/head/")
-    return taken
+    return not refused
 
 
 def _files(root: Path) -> Iterator[Path]:

@@ -70,7 +70,17 @@ def test_a_conflict_is_tried_again(s3: S3, bucket: Bucket) -> None:
     assert bucket.claim(bucket.look(), "head", "x")[0] is Claim.TAKEN
     s3.lease()
     s3.conflicts = 99
-    assert bucket.claim(bucket.look(), "head", "x")[0] is Claim.FAILED
+    assert bucket.claim(bucket.look(), "head", "x")[0] is Claim.LOST, "somebody goes on writing the lease"
+
+
+def test_every_claim_writes_other_bytes(s3: S3, bucket: Bucket) -> None:
+    s3.lease(written="the controller's")
+    look, seen = bucket.look(), set()
+    for _ in range(2):
+        s3.lease(written="the controller's")
+        assert bucket.claim(bucket.look(), "head", "x")[0] is Claim.TAKEN
+        seen.add(s3.read_lease()["written"])
+    assert len(seen | {look.document["written"]}) == 3
 
 
 def test_a_bucket_that_cannot_be_written_is_told(s3: S3, bucket: Bucket) -> None:

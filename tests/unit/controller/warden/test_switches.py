@@ -37,7 +37,7 @@ class House:
         (root / "run").write_text("run-1")
         (root / "log" / "launcher.log").write_text("all was well")
         (root / "results" / "scores.json").write_text("{}")
-        for service in ("launcher", "worker", "warden"):
+        for service in ("controller", "launcher", "worker", "warden"):
             (root / "wanted" / service).touch()
         (root / "supervisor.py").write_text(SUPERVISOR)
         self.head_is_up = True
@@ -89,7 +89,10 @@ def test_a_head_whose_controller_is_gone_gives_everything_back_in_order(house: H
     assert len(house.groups.running) == 3 and house.asked == [], "the lease is valid to its last second"
     house.at(901)
     warden.pass_once()
-    assert house.asked == ["stop launcher wanted=['warden', 'worker']"], "the launcher is not wanted any more"
+    assert house.asked == [
+        "stop controller wanted=['launcher', 'warden', 'worker']",
+        "stop launcher wanted=['warden', 'worker']",
+    ], "neither is wanted any more, and no controller is left that would start the launcher again"
     assert house.groups.running == [] and house.groups.desired == {"large": 0, "small": 0}
     assert house.ec2.stopped == ["i-head"]
     assert house.s3.read_lease()["fired"]["by"] == "head"
@@ -166,7 +169,7 @@ def test_a_head_that_lacks_a_permission_says_which_and_does_not_end_itself_befor
     house.groups.failing = set()
     warden.pass_once()
     assert house.groups.running == [] and house.ec2.stopped == ["i-head"]
-    assert len(house.asked) == 1, "the launcher is stopped once"
+    assert len(house.asked) == 2, "controller and launcher are stopped once"
 
 
 def test_a_node_that_just_starts_is_waited_for(house: House) -> None:
@@ -236,6 +239,94 @@ def test_a_head_that_keeps_itself_watches_over_the_next_holder(house: House) -> 
     assert house.groups.running == []
 
 
+def test_the_launcher_of_the_next_holder_is_stopped_too(house: House) -> None:
+    house.s3.lease(switch={"head": "keep"})
+    warden = house.warden("head")
+    for generation in (1, 2):
+        house.s3.lease(generation=generation, switch={"head": "keep"})
+        warden.pass_once()
+        house.wait(901)
+        warden.pass_once()
+        assert sum("stop launcher" in line for line in house.asked) == generation
+
+
+def at_call(number: int, change: Callable[[], None], real: Callable[..., object]) -> Callable[..., object]:
+    """Returns a function that does what `real` does, after `change` at one of its calls."""
+    calls = 0
+
+    def call(*arguments: object, **named: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            change()
+        return real(*arguments, **named)
+
+    return call
+
+
+@pytest.mark.parametrize("look", range(2, 9))
+def test_a_new_owner_loses_nothing_whenever_it_takes_the_lease(house: House, look: int) -> None:
+    """A switch that has fired goes on for minutes. The controller takes the lease before any of its looks."""
+    house.s3.lease()
+    warden = house.warden("head")
+    warden.pass_once()
+    house.groups.starting = {"i-large-1"}
+    seen: list[object] = []
+
+    def take() -> None:
+        house.s3.lease(generation=2, run="run-2", stage="starting")
+        house.groups.starting = set()
+        house.groups.desired["small"], house.groups.members["small"] = 1, ["i-small-9"]
+        seen.extend([len(house.asked), *house.s3.objects])
+
+    house.s3.get_object = at_call(look, take, house.s3.get_object)  # type: ignore[method-assign,assignment]
+    house.at(901)
+    warden.pass_once()
+    assert seen, "the lease was taken"
+    assert house.groups.members["small"] == ["i-small-9"] and house.ec2.stopped == []
+    assert [len(house.asked), *house.s3.objects] == seen, "nothing is stopped and nothing uploaded for it"
+    assert house.s3.read_lease()["fired"] is None
+    assert house.said("ada on laptop has written the lease meanwhile, so nothing more is ended")
+    warden.pass_once()
+    assert house.groups.members["small"] == ["i-small-9"]
+
+
+def test_a_new_owner_that_takes_the_lease_during_the_upload_keeps_the_head(house: House) -> None:
+    house.s3.lease()
+    warden = house.warden("head")
+
+    def take() -> None:
+        house.s3.lease(generation=2, run="run-2", stage="starting")
+
+    house.s3.put_object = at_call(2, take, house.s3.put_object)  # type: ignore[method-assign]
+    house.at(901)
+    warden.pass_once()
+    assert "run-1/control/head/log/launcher.log" in house.s3.objects and house.ec2.stopped == []
+
+
+def test_a_bucket_that_falls_silent_in_the_middle_ends_no_giving_back(house: House) -> None:
+    house.s3.lease()
+    warden = house.warden("head")
+
+    def silence() -> None:
+        house.s3.is_there = False
+
+    house.s3.get_object = at_call(2, silence, house.s3.get_object)  # type: ignore[method-assign,assignment]
+    house.at(901)
+    warden.pass_once()
+    assert house.groups.running == [] and house.ec2.stopped == ["i-head"]
+
+
+def test_a_head_whose_log_no_bucket_takes_stops_and_is_not_terminated(house: House) -> None:
+    house.s3.lease(switch={"head": "terminate"})
+    house.s3.may_write = False
+    warden = house.warden("head")
+    house.at(2000)
+    warden.pass_once()
+    assert (house.ec2.stopped, house.ec2.terminated) == (["i-head"], [])
+    assert house.said("its disk holds what the bucket has not taken")
+
+
 def test_a_warden_that_was_killed_in_the_middle_goes_on(house: House) -> None:
     house.s3.lease()
     house.groups.failing = {"set_desired_capacity"}
@@ -266,7 +357,7 @@ def test_a_worker_without_lease_and_head_ends_itself_after_a_checkpoint_and_is_n
     assert len(house.groups.running) == 3, "it waits from the last time when the lease was valid"
     house.at(4501)
     warden.pass_once()
-    assert house.asked == ["stop worker wanted=['launcher', 'warden']"]
+    assert house.asked == ["stop worker wanted=['controller', 'launcher', 'warden']"]
     assert house.groups.running == ["i-large-0", "i-small-0"] and house.groups.desired == {"large": 1, "small": 1}
 
 
