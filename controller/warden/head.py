@@ -48,7 +48,8 @@ class HeadDuty:
 
     def signs(self) -> Signs:
         """Returns what the launcher tells."""
-        return Signs(step=self._node.step(), head_answers=True)
+        step, work = self._node.launcher()
+        return Signs(step=step, work=work, head_answers=True)
 
     def verdict(self, now: Situation) -> Verdict:
         """Returns whether the cluster is given back."""

@@ -74,14 +74,22 @@ class Node:
     def __init__(self, settings: NodeSettings, tell: Callable[[str], None]) -> None:
         self.settings, self._tell = settings, tell
 
-    def step(self) -> int | None:
-        """Returns the step that the launcher tells; None where it tells none. Raises nothing."""
+    def launcher(self) -> tuple[int | None, str | None]:
+        """Returns the step that the launcher tells, and what it tells while it works. Raises nothing.
+
+        Returns:
+            The step; None where it tells none. And its state with the time of its telling, which changes every few
+            seconds; None where it tells none, or that it has ended.
+        """
         try:
             with (self.settings.fact_path / "launcher.fact").open("rb") as file:
-                step = json.loads(file.read(MOST_FACT_BYTES)).get("step")
+                fact = json.loads(file.read(MOST_FACT_BYTES))
+            step, state, told_at = fact.get("step"), fact.get("state"), fact.get("updated_at")
         except (OSError, ValueError, AttributeError, RecursionError):
-            return None
-        return step if isinstance(step, int) and not isinstance(step, bool) else None
+            return None, None
+        works = isinstance(state, str) and state != "ended" and isinstance(told_at, str)
+        is_step = isinstance(step, int) and not isinstance(step, bool)
+        return step if is_step else None, f"{state} at {told_at}" if works else None
 
     def head_answers(self) -> bool:
         """Returns whether the head's SSH server takes a connection."""

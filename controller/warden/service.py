@@ -11,8 +11,7 @@ from .clock import since_boot_s
 from .look import Look, Standing
 from .memory import Memory, Signs
 from .verdict import Situation, Verdict
-
-LEAST_PAUSE_S, MOST_PAUSE_S, LOOKS_IN_A_LEASE = 5.0, 60.0, 10
+from .waits import MOST_PAUSE_S, pause_between_looks_s
 
 
 class Duty(Protocol):
@@ -78,9 +77,8 @@ class Warden:
 
 
 def pause_s(now: Situation) -> float:
-    """Returns how long to wait between two looks: a tenth of the lease, within bounds."""
-    lasts_s = now.waits.lease_s if now.lease is None else now.lease.lasts_s
-    return min(max(lasts_s / LOOKS_IN_A_LEASE, LEAST_PAUSE_S), MOST_PAUSE_S)
+    """Returns how long to wait for the next look."""
+    return pause_between_looks_s(now.waits.lease_s if now.lease is None else now.lease.lasts_s)
 
 
 def _generation(now: Situation) -> int:

@@ -46,9 +46,12 @@ class Situation:
         standing: What the last look at the lease has found.
         lease: The last lease that could be understood; None where the bucket held none.
         age_s: The age of that lease now.
+        read_s: For how long the lease has been read again and again, without a longer gap.
         unread_s: The time since a look could be understood.
         up_s: The time since the warden started.
         still_s: The time since the training was last seen to move, or since the warden's start.
+        idle_s: The time since the launcher was last seen to work, or since the warden's start.
+        released_s: The time since the lease was first seen given back.
         ended_s: How long the stage has been "ended".
         alone_s: The time since a worker last found a valid lease or the head, or since the warden's start.
     """
@@ -56,9 +59,12 @@ class Situation:
     standing: Standing
     lease: Lease | None = None
     age_s: float = 0.0
+    read_s: float = 0.0
     unread_s: float = 0.0
     up_s: float = 0.0
     still_s: float = 0.0
+    idle_s: float = 0.0
+    released_s: float = 0.0
     ended_s: float = 0.0
     alone_s: float = 0.0
 
@@ -98,24 +104,27 @@ class Verdict:
 
 
 def head_verdict(now: Situation) -> Verdict:
-    """Returns whether the head gives the cluster back."""
+    """Returns whether the head gives the cluster back.
+
+    The lease's age alone is never enough: after an outage that controller and head have had in common, or after a
+    suspend, the head may be the first that reaches the bucket again. A training that makes steps, and a launcher that
+    works, such as for the scores, go on without a controller.
+    """
     waits, lease = now.waits, now.lease
+    no_step = (Why.NO_STEP, now.still_s, waits.stalled_s)
     if now.standing is Standing.UNREAD:
-        return _first([(Why.UNREAD, now.unread_s, waits.worker_s), (Why.NO_STEP, now.still_s, waits.stalled_s)])
+        return _first([(Why.UNREAD, min(now.unread_s, now.still_s), waits.worker_s), no_step])
     if now.standing is Standing.MISSING or lease is None:
         return _first([(Why.NO_LEASE, now.still_s, waits.lease_s)])
     if lease.fired_by is not None:
         return Verdict(True, Why.FIRED, now.age_s)
-    reasons = [(Why.NO_STEP, now.still_s, waits.stalled_s)]
-    if lease.released:
-        if lease.stage == "ended":
-            reasons.append((Why.ENDED, now.age_s, waits.ended_s))
-        else:
-            reasons.append((Why.RELEASED, min(now.age_s, now.still_s), waits.ended_s))
-    else:
-        reasons.append((Why.NO_CONTROLLER, now.age_s, lease.lasts_s))
-        if lease.stage == "ended":
-            reasons.append((Why.ENDED, now.ended_s, waits.ended_s))
+    reasons = [no_step]
+    if lease.stage == "ended":
+        reasons.append((Why.ENDED, now.ended_s, waits.ended_s))
+    elif lease.released:
+        reasons.append((Why.RELEASED, min(now.released_s, now.still_s, now.idle_s), waits.ended_s))
+    if not lease.released:
+        reasons.append((Why.NO_CONTROLLER, min(now.age_s, now.read_s), lease.lasts_s))
     return _first(reasons)
 
 

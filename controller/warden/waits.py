@@ -12,6 +12,9 @@ LEAST_S, MOST_S = 1.0, 7 * 86400.0
 """No wait is shorter or longer, whatever a lease says."""
 
 
+LEAST_PAUSE_S, MOST_PAUSE_S, LOOKS_IN_A_LEASE = 5.0, 60.0, 10
+
+
 class HeadEnd(str, Enum):
     """What the head does with itself when it has given everything else back."""
 
@@ -53,6 +56,11 @@ def waits_of(document: object) -> Waits:
     }
     known = [one.value for one in HeadEnd]
     return Waits(**seconds, head=HeadEnd(given["head"]) if given.get("head") in known else usual.head)
+
+
+def pause_between_looks_s(lasts_s: float) -> float:
+    """Returns how long to wait between two looks at a lease: a tenth of the lease, within bounds."""
+    return min(max(lasts_s / LOOKS_IN_A_LEASE, LEAST_PAUSE_S), MOST_PAUSE_S)
 
 
 def bounded(value: object, otherwise: float) -> float:

@@ -9,7 +9,7 @@ from controller.words.numbers import duration, usd
 ENDING_S = 300.0
 """What a switch that fires may take: until its next look, for the ranks' checkpoint, and until the instances end."""
 RENEWALS_IN_A_LEASE = 4
-"""The controller renews its lease so often, and tells with it that the training has ended."""
+"""The controller renews its lease so often, and tells with it the last step, and that the training has ended."""
 REAPED_EVERY_S = 600.0
 """The schedule of `terraform/modules/reaper`."""
 
@@ -44,11 +44,12 @@ def longest_s(waits: SwitchWaits, *, reaper: bool) -> dict[str, float]:
         By `head`, `workers` and `reaper` (if there is one) the seconds from the controller's death. With a controller
         that lives, by `stalled` the seconds from the last step, and by `ended` those from the end of the training.
     """
+    told_s = waits.lease_s / RENEWALS_IN_A_LEASE
     longest = {
         "head": waits.lease_s + ENDING_S,
         "workers": waits.lease_s + waits.worker_s + ENDING_S,
-        "stalled": waits.stalled_s + ENDING_S,
-        "ended": waits.ended_s + waits.lease_s / RENEWALS_IN_A_LEASE + ENDING_S,
+        "stalled": waits.stalled_s + told_s + ENDING_S,
+        "ended": waits.ended_s + told_s + ENDING_S,
     }
     if reaper:
         longest["reaper"] = waits.lease_s + waits.reaper_s + REAPED_EVERY_S + ENDING_S

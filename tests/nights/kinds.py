@@ -37,8 +37,25 @@ def _outages(random: Random, waits: Waits) -> tuple[tuple[float, float], ...]:
     return tuple((begin, begin + random.uniform(1, waits.lease_s / 4)) for begin in begins)
 
 
+def _one_outage(random: Random, begin_s: float, waits: Waits) -> tuple[tuple[float, float], ...]:
+    """Returns a time at which nobody reaches the bucket, and that no lease outlives."""
+    return ((begin_s, begin_s + random.uniform(1, 1.5) * waits.lease_s),)
+
+
 KINDS = (
     Kind("nothing fails, but the bucket now and then", lambda r, t, w: Faults(outages=_outages(r, w)), None, None),
+    Kind(
+        "nobody reaches the bucket for longer than a lease",
+        lambda r, t, w: Faults(outages=_one_outage(r, t, w)),
+        None,
+        None,
+    ),
+    Kind(
+        "the controller crashes again and again",
+        lambda r, t, w: Faults(crashes_from_s=t, steps_end_s=t),
+        "stalled",
+        "stalled",
+    ),
     Kind("the controller dies", lambda r, t, w: Faults(controller_dies_s=t), "head", "head"),
     Kind(
         "the controller and the head die",
@@ -55,8 +72,8 @@ KINDS = (
     Kind(
         "the controller dies, and the head cannot read the bucket",
         lambda r, t, w: Faults(controller_dies_s=t, head_is_cut_off_s=t),
-        "workers",
-        "workers",
+        "reaper",
+        "reaper",
     ),
     Kind(
         "the controller dies, and the head's clock is off",

@@ -28,6 +28,7 @@ class Faults:
     Attributes:
         controller_dies_s: It renews the lease no more.
         renews_anyway: Whether a controller that hangs goes on renewing the lease.
+        crashes_from_s: It crashes again and again from then on: it takes the lease each time, and gives it back.
         head_dies_s: The head hangs: its warden is dead and it answers nobody, and it is paid for.
         head_is_cut_off_s: The head cannot read the bucket.
         head_is_refused_s: The head's clock is off, so that S3 and AWS refuse what it signs.
@@ -40,6 +41,7 @@ class Faults:
 
     controller_dies_s: float = NEVER
     renews_anyway: bool = False
+    crashes_from_s: float = NEVER
     head_dies_s: float = NEVER
     head_is_cut_off_s: float = NEVER
     head_is_refused_s: float = NEVER
@@ -130,6 +132,8 @@ class Night:
         if not self._is_out(now):
             has_ended = now >= faults.training_ends_s
             self.lease = replace(self.lease, stage="ended" if has_ended else "training", step=self._step(now))
+            if now >= faults.crashes_from_s:
+                self.lease = replace(self.lease, generation=self.lease.generation + 1, released=True)
             self._written_s = now
         return self.waits.lease_s / 4
 

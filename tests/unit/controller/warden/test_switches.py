@@ -64,6 +64,13 @@ class House:
     def at(self, seconds: float) -> None:
         self.s3.now_s = seconds
 
+    def watch(self, warden: Warden, seconds: float) -> None:
+        """Lets a warden look every minute, and for the last time at `seconds`."""
+        while self.clock() < seconds:
+            warden.pass_once()
+            self.at(min(self.clock() + 60, seconds))
+        warden.pass_once()
+
     def steps(self, step: int) -> None:
         (self.root / "facts.d" / "launcher.fact").write_text(json.dumps({"step": step}))
 
@@ -84,8 +91,7 @@ def house(tmp_path: Path) -> House:
 def test_a_head_whose_controller_is_gone_gives_everything_back_in_order(house: House) -> None:
     house.s3.lease()
     warden = house.warden("head")
-    house.at(900)
-    warden.pass_once()
+    house.watch(warden, 900)
     assert len(house.groups.running) == 3 and house.asked == [], "the lease is valid to its last second"
     house.at(901)
     warden.pass_once()
@@ -111,8 +117,9 @@ def test_a_controller_that_comes_back_at_the_last_moment_keeps_its_fleet(house: 
         house.s3.lease(step=8)
         return answer
 
+    house.watch(warden, 900)
     house.s3.get_object = read_and_renew  # type: ignore[method-assign,assignment]
-    house.at(1000)
+    house.at(901)
     warden.pass_once()
     assert len(house.groups.running) == 3 and house.ec2.stopped == [] and house.asked == []
     assert house.said("somebody has written the lease just now")
@@ -146,6 +153,50 @@ def test_a_cluster_of_a_controller_without_leases_is_left_alone_while_it_trains(
     assert house.groups.running == [] and house.ec2.stopped == ["i-head"]
 
 
+def test_a_controller_that_never_gets_anywhere_owns_nothing_for_ever(house: House) -> None:
+    """It crashes again and again, and takes and gives back the lease each time."""
+    house.steps(7)
+    warden = house.warden("head")
+    for minute in range(32):
+        house.at(minute * 60)
+        house.s3.lease(generation=minute + 1, released=True)
+        house.wait(10)
+        warden.pass_once()
+    assert house.groups.running == [] and house.ec2.stopped == ["i-head"]
+    assert house.said("fires: the controller has given the lease back, and no step is made for 1860 s (limit 1800 s)")
+
+
+def test_a_launcher_that_works_is_not_ended_while_it_makes_no_step(house: House) -> None:
+    """After the last step come the scores. `centavo train` has given its lease back long ago."""
+    house.s3.lease(released=True)
+    warden = house.warden("head")
+    fact = house.root / "facts.d" / "launcher.fact"
+    for minute in range(119):
+        house.at(minute * 60)
+        fact.write_text(json.dumps({"step": 7, "state": "training", "updated_at": str(minute)}))
+        warden.pass_once()
+    assert len(house.groups.running) == 3
+    fact.write_text(json.dumps({"step": 7, "state": "ended", "updated_at": "later"}))
+    house.watch(warden, 7200)
+    assert len(house.groups.running) == 3
+    house.watch(warden, 7260)
+    assert house.groups.running == [], "and no launcher keeps the money running without a step"
+
+
+def test_a_launcher_that_has_ended_or_hangs_keeps_nothing(house: House) -> None:
+    house.s3.lease(released=True)
+    for told in ({"state": "ended"}, {"state": "training", "updated_at": "once"}):
+        (house.root / "facts.d" / "launcher.fact").write_text(json.dumps({"step": 7, **told}))
+        warden, end = house.warden("head"), house.clock() + 1800
+        house.groups = AutoScaling(large=2)
+        warden = house.warden("head")
+        house.watch(warden, end)
+        assert len(house.groups.running) == 2
+        house.watch(warden, end + 61)
+        assert house.groups.running == []
+        house.s3.lease(released=True)
+
+
 def test_a_fresh_head_without_a_lease_waits_from_its_start(house: House) -> None:
     house.at(100_000)
     warden = house.warden("head")
@@ -163,8 +214,7 @@ def test_a_head_that_lacks_a_permission_says_which_and_does_not_end_itself_befor
     house.s3.lease()
     warden = house.warden("head")
     house.groups.failing = {operation}
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     assert house.ec2.stopped == [] and house.said("AccessDenied") and house.said(operation)
     house.groups.failing = set()
     warden.pass_once()
@@ -180,13 +230,12 @@ def test_a_node_that_just_starts_is_waited_for(house: House) -> None:
 
     def wait(seconds: float) -> None:
         real(seconds)
-        if house.clock() > 2100:
+        if house.clock() > 1000:
             house.groups.starting = set()
 
     house.wait = wait  # type: ignore[method-assign]
     warden._duty._sleep = wait  # type: ignore[attr-defined]
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     assert house.groups.running == [] and house.ec2.stopped == ["i-head"]
 
 
@@ -194,17 +243,21 @@ def test_a_bucket_that_takes_nothing_does_not_keep_the_money_running(house: Hous
     house.s3.lease()
     house.s3.may_write = False
     warden = house.warden("head")
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     assert house.groups.running == [] and house.ec2.stopped == ["i-head"]
     assert house.said("the lease could not be marked") and house.said("was not uploaded")
 
 
-def test_a_head_that_cannot_read_the_bucket_ends_by_its_own_clock(house: House) -> None:
+def test_a_head_that_cannot_read_the_bucket_ends_by_its_own_clock_once_no_step_is_made(house: House) -> None:
     house.s3.lease()
     warden = house.warden("head")
-    warden.pass_once()
-    house.s3.is_there = False
+    house.at(-7200)
+    for minute in range(121):
+        house.s3.is_there = minute == 0
+        house.at(minute * 60 - 7200)
+        house.steps(minute)
+        warden.pass_once()
+    assert len(house.groups.running) == 3, "the training goes on by itself"
     house.at(3600)
     warden.pass_once()
     assert len(house.groups.running) == 3
@@ -213,12 +266,48 @@ def test_a_head_that_cannot_read_the_bucket_ends_by_its_own_clock(house: House) 
     assert house.groups.running == [] and house.ec2.stopped == ["i-head"]
 
 
+def test_the_first_look_after_an_outage_ends_no_training(house: House) -> None:
+    """Controller and head have lost the bucket together, and the head is the first to reach it again."""
+    house.s3.lease()
+    warden = house.warden("head")
+    house.watch(warden, 60)
+    house.s3.is_there = False
+    house.watch(warden, 1200)
+    house.s3.is_there = True
+    house.watch(warden, 1260)
+    assert len(house.groups.running) == 3
+    house.watch(warden, 1200 + 900)
+    assert len(house.groups.running) == 3
+    house.watch(warden, 1200 + 960)
+    assert house.groups.running == [], "a controller that does not come back is waited for no longer than a lease"
+
+
+def test_the_first_look_after_a_suspend_ends_no_training(house: House) -> None:
+    house.s3.lease()
+    warden = house.warden("head")
+    house.watch(warden, 60)
+    house.at(7000)
+    warden.pass_once()
+    assert len(house.groups.running) == 3
+
+
+def test_a_bucket_that_is_silent_now_and_then_keeps_nothing(house: House) -> None:
+    house.s3.lease()
+    warden = house.warden("head")
+    for minute in range(16):
+        house.at(minute * 60)
+        house.s3.is_there = minute % 3 == 0
+        warden.pass_once()
+    house.s3.is_there = True
+    house.watch(warden, 960)
+    assert house.groups.running == []
+
+
 @pytest.mark.parametrize(("end", "stopped", "terminated"), [("stop", 1, 0), ("terminate", 0, 1), ("keep", 0, 0)])
 def test_the_head_ends_as_the_settings_say(house: House, end: str, stopped: int, terminated: int) -> None:
     house.s3.lease(switch={"head": end})
     warden = house.warden("head")
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     warden.pass_once()
     assert (len(house.ec2.stopped), len(house.ec2.terminated)) == (stopped, terminated)
     assert house.groups.running == []
@@ -227,15 +316,13 @@ def test_the_head_ends_as_the_settings_say(house: House, end: str, stopped: int,
 def test_a_head_that_keeps_itself_watches_over_the_next_holder(house: House) -> None:
     house.s3.lease(switch={"head": "keep"})
     warden = house.warden("head")
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     house.s3.lease(generation=2, switch={"head": "keep"})
     house.groups.desired["small"], house.groups.members["small"] = 1, ["i-small-9"]
-    house.wait(900)
-    warden.pass_once()
+    end = house.clock() + 900
+    house.watch(warden, end)
     assert house.groups.running == ["i-small-9"]
-    house.wait(1)
-    warden.pass_once()
+    house.watch(warden, end + 1)
     assert house.groups.running == []
 
 
@@ -244,9 +331,7 @@ def test_the_launcher_of_the_next_holder_is_stopped_too(house: House) -> None:
     warden = house.warden("head")
     for generation in (1, 2):
         house.s3.lease(generation=generation, switch={"head": "keep"})
-        warden.pass_once()
-        house.wait(901)
-        warden.pass_once()
+        house.watch(warden, house.clock() + 901)
         assert sum("stop launcher" in line for line in house.asked) == generation
 
 
@@ -269,7 +354,6 @@ def test_a_new_owner_loses_nothing_whenever_it_takes_the_lease(house: House, loo
     """A switch that has fired goes on for minutes. The controller takes the lease before any of its looks."""
     house.s3.lease()
     warden = house.warden("head")
-    warden.pass_once()
     house.groups.starting = {"i-large-1"}
     seen: list[object] = []
 
@@ -279,6 +363,7 @@ def test_a_new_owner_loses_nothing_whenever_it_takes_the_lease(house: House, loo
         house.groups.desired["small"], house.groups.members["small"] = 1, ["i-small-9"]
         seen.extend([len(house.asked), *house.s3.objects])
 
+    house.watch(warden, 900)
     house.s3.get_object = at_call(look, take, house.s3.get_object)  # type: ignore[method-assign,assignment]
     house.at(901)
     warden.pass_once()
@@ -298,6 +383,7 @@ def test_a_new_owner_that_takes_the_lease_during_the_upload_keeps_the_head(house
     def take() -> None:
         house.s3.lease(generation=2, run="run-2", stage="starting")
 
+    house.watch(warden, 900)
     house.s3.put_object = at_call(2, take, house.s3.put_object)  # type: ignore[method-assign]
     house.at(901)
     warden.pass_once()
@@ -311,6 +397,7 @@ def test_a_bucket_that_falls_silent_in_the_middle_ends_no_giving_back(house: Hou
     def silence() -> None:
         house.s3.is_there = False
 
+    house.watch(warden, 900)
     house.s3.get_object = at_call(2, silence, house.s3.get_object)  # type: ignore[method-assign,assignment]
     house.at(901)
     warden.pass_once()
@@ -321,8 +408,7 @@ def test_a_head_whose_log_no_bucket_takes_stops_and_is_not_terminated(house: Hou
     house.s3.lease(switch={"head": "terminate"})
     house.s3.may_write = False
     warden = house.warden("head")
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     assert (house.ec2.stopped, house.ec2.terminated) == (["i-head"], [])
     assert house.said("its disk holds what the bucket has not taken")
 
@@ -330,10 +416,8 @@ def test_a_head_whose_log_no_bucket_takes_stops_and_is_not_terminated(house: Hou
 def test_a_warden_that_was_killed_in_the_middle_goes_on(house: House) -> None:
     house.s3.lease()
     house.groups.failing = {"set_desired_capacity"}
-    house.at(2000)
     first = house.warden("head")
-    house.at(2901)
-    first.pass_once()
+    house.watch(first, 901)
     assert house.s3.read_lease()["fired"]["by"] == "head" and len(house.groups.running) == 3
     house.groups.failing = set()
     second = house.warden("head")
@@ -395,8 +479,7 @@ def test_a_service_that_never_stops_does_not_keep_the_head(house: House, monkeyp
     (house.root / "supervisor.py").write_text("import time; time.sleep(30)")
     house.s3.lease()
     warden = house.warden("head")
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     assert house.groups.running == [] and house.said("has not stopped within")
 
 
@@ -404,8 +487,7 @@ def test_no_link_is_uploaded(house: House) -> None:
     (house.root / "log" / "secret").symlink_to(house.root / "supervisor.py")
     house.s3.lease()
     warden = house.warden("head")
-    house.at(2000)
-    warden.pass_once()
+    house.watch(warden, 901)
     assert not any("secret" in key for key in house.s3.objects)
 
 

@@ -31,14 +31,14 @@ def situation(lease: Lease | None = LEASE, standing: Standing = Standing.FOUND, 
 @pytest.mark.parametrize(
     ("why", "limit_s", "at"),
     [
-        (Why.NO_CONTROLLER, 900, lambda s: situation(age_s=s)),
+        (Why.NO_CONTROLLER, 900, lambda s: situation(age_s=s, read_s=s)),
         (Why.NO_STEP, 7200, lambda s: situation(still_s=s)),
         (Why.ENDED, 1800, lambda s: situation(replace(LEASE, stage="ended"), ended_s=s)),
-        (Why.ENDED, 1800, lambda s: situation(replace(RELEASED, stage="ended"), age_s=s)),
-        (Why.RELEASED, 1800, lambda s: situation(RELEASED, age_s=s, still_s=s)),
+        (Why.ENDED, 1800, lambda s: situation(replace(RELEASED, stage="ended"), ended_s=s)),
+        (Why.RELEASED, 1800, lambda s: situation(RELEASED, released_s=s, still_s=s, idle_s=s)),
         (Why.NO_LEASE, 900, lambda s: situation(None, Standing.MISSING, still_s=s, up_s=s)),
-        (Why.UNREAD, 3600, lambda s: situation(standing=Standing.UNREAD, unread_s=s, age_s=s)),
-        (Why.UNREAD, 3600, lambda s: situation(None, Standing.UNREAD, unread_s=s)),
+        (Why.UNREAD, 3600, lambda s: situation(standing=Standing.UNREAD, unread_s=s, still_s=s, age_s=s)),
+        (Why.UNREAD, 3600, lambda s: situation(None, Standing.UNREAD, unread_s=s, still_s=s)),
     ],
 )
 def test_the_head_fires_after_the_wait_and_not_before(why: Why, limit_s: float, at: object) -> None:
@@ -50,15 +50,31 @@ def test_the_head_fires_after_the_wait_and_not_before(why: Why, limit_s: float, 
 def test_the_waits_are_those_of_the_lease() -> None:
     short = replace(LEASE, waits=Waits(stalled_s=10, worker_s=20), lasts_s=5)
     assert head_verdict(situation(short, still_s=11)).why is Why.NO_STEP
-    assert head_verdict(situation(short, age_s=6)).why is Why.NO_CONTROLLER
+    assert head_verdict(situation(short, age_s=6, read_s=6)).why is Why.NO_CONTROLLER
     assert worker_verdict(situation(short, alone_s=21)).fires
     assert not worker_verdict(situation(short, alone_s=20)).fires
 
 
 def test_a_training_without_a_controller_goes_on_while_it_makes_steps() -> None:
     """`centavo train` gives its lease back, and the training runs alone."""
-    assert not head_verdict(situation(RELEASED, age_s=86400, still_s=30)).fires
+    assert not head_verdict(situation(RELEASED, age_s=86400, released_s=86400, idle_s=86400, still_s=30)).fires
     assert not head_verdict(situation(None, Standing.MISSING, up_s=86400, still_s=30)).fires
+    assert not head_verdict(situation(standing=Standing.UNREAD, unread_s=86400, still_s=30)).fires
+
+
+def test_an_old_lease_ends_nothing_before_it_was_watched_for_as_long() -> None:
+    assert not head_verdict(situation(age_s=86400, read_s=900)).fires
+    assert not head_verdict(situation(age_s=900, read_s=86400)).fires
+
+
+def test_a_new_owner_is_not_ended_for_the_age_of_the_lease_that_was_given_back() -> None:
+    assert not head_verdict(situation(replace(RELEASED, stage="ended"), age_s=86400)).fires
+    assert not head_verdict(situation(RELEASED, age_s=86400, still_s=7000, idle_s=7000)).fires
+
+
+def test_a_launcher_that_works_is_waited_for_as_long_as_for_a_step() -> None:
+    assert not head_verdict(situation(RELEASED, released_s=86400, still_s=7200)).fires
+    assert head_verdict(situation(RELEASED, released_s=86400, still_s=7201)).why is Why.NO_STEP
 
 
 def test_a_bucket_that_cannot_be_read_is_no_lease_that_has_run_out() -> None:
@@ -107,5 +123,8 @@ def test_the_reaper_leaves_alone_what_it_cannot_judge() -> None:
 
 
 def test_a_verdict_says_what_it_counts() -> None:
-    assert str(head_verdict(situation(age_s=901))) == "no controller has renewed the lease for 901 s (limit 900 s)"
+    assert (
+        str(head_verdict(situation(age_s=901, read_s=901)))
+        == "no controller has renewed the lease for 901 s (limit 900 s)"
+    )
     assert str(head_verdict(FOUND)).endswith("for 0 s (limit 900 s)")
