@@ -47,10 +47,12 @@ class Bucket:
             text = answer["Body"].read(MOST_BYTES + 1)
             headers = answer["ResponseMetadata"]["HTTPHeaders"]
             document = parse_document(text)
+            lease = parse_lease(document, self.cluster)
             return Look(
                 Standing.FOUND,
-                parse_lease(document, self.cluster),
+                lease,
                 age_s=age_s(headers),
+                step_age_s=None if lease.step_at is None else moment(headers["date"]).timestamp() - lease.step_at,
                 etag=str(answer["ETag"]),
                 document=document,
             )
@@ -103,11 +105,21 @@ class Bucket:
         self._s3.put_object(Bucket=self.name, Key=key, Body=body)
 
     def newest_age_s(self, run: str) -> float | None:
-        """Returns the age of a run's newest object, by S3's own clock; None where it has none. Raises AWS_ERRORS."""
+        """Returns the age of the newest object that a run's training has written, by S3's own clock.
+
+        What its controllers have written counts for nothing: a controller that crashes again and again writes, too.
+
+        Returns:
+            The age; None where there is no object.
+
+        Raises:
+            Exception: One of AWS_ERRORS.
+        """
         ages: list[float] = []
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=f"{run}/"):
             date = moment(page["ResponseMetadata"]["HTTPHeaders"]["date"])
-            ages += [(date - one["LastModified"]).total_seconds() for one in page.get("Contents", [])]
+            found = [one for one in page.get("Contents", []) if not one["Key"].startswith(f"{run}/control/")]
+            ages += [(date - one["LastModified"]).total_seconds() for one in found]
         return max(0.0, min(ages)) if ages else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from .waits import Waits, bounded, waits_of
@@ -32,6 +33,7 @@ class Lease:
         released: Whether it was given back.
         stage: "starting", "training", "ending" or "ended".
         step: The last step that the holder has seen.
+        step_at: When the holder saw a new step for the last time, by its own clock, in seconds since the epoch.
         fired_by: Which switch has fired: "head", "worker", "reaper" or "person"; None where none has.
         waits: How long each switch waits.
     """
@@ -44,6 +46,7 @@ class Lease:
     released: bool = False
     stage: str = "starting"
     step: int | None = None
+    step_at: float | None = None
     fired_by: str | None = None
     waits: Waits = field(default_factory=Waits)
 
@@ -87,6 +90,7 @@ def parse_lease(document: Mapping[str, Any], cluster: str) -> Lease:
         released=document.get("released") is True,
         stage=_name(document.get("stage")) or "starting",
         step=_whole(document.get("step")),
+        step_at=_time(document.get("step_at")),
         fired_by=None if fired is None else _fired_by(fired),
         waits=waits,
     )
@@ -102,6 +106,15 @@ def _name(value: object) -> str | None:
     if not isinstance(value, str) or not 0 < len(value) <= MOST_NAME:
         return None
     return value if value.isprintable() and "/" not in value and not value.startswith(".") else None
+
+
+def _time(value: object) -> float | None:
+    """Returns a time in seconds since the epoch; None for what is no time with its zone."""
+    try:
+        found = datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+        return found.timestamp() if found.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _whole(value: object) -> int | None:

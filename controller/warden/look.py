@@ -28,6 +28,7 @@ class Look:
         standing: What was found.
         lease: The lease; None unless one was found.
         age_s: The seconds since it was written, by S3's own clock.
+        step_age_s: The seconds since the holder saw a new step, as far as its clock is right; None where it saw none.
         etag: What its content is known by, for conditional writes.
         document: Its content as written.
         problem: Why it could not be read, in words for a person.
@@ -36,6 +37,7 @@ class Look:
     standing: Standing
     lease: Lease | None = None
     age_s: float = 0.0
+    step_age_s: float | None = None
     etag: str = ""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
     problem: str = ""

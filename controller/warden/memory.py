@@ -145,7 +145,7 @@ def _has_new_holder(before: Lease | None, lease: Lease | None) -> bool:
 def _longest_gap_s(lease: Lease | None) -> float:
     """Returns how long after a look the next one still belongs to the same row.
 
-    A controller that lives renews its lease four times in it. An outage or a suspend of a shorter gap lets none run out.
+    A controller that lives renews its lease about once in it. No lease runs out in an outage or a suspend as short.
     """
     lasts_s = Lease("").lasts_s if lease is None else lease.lasts_s
     return max(lasts_s * GAP_OF_A_LEASE, GAP_IN_PAUSES * pause_between_looks_s(lasts_s))

@@ -141,14 +141,24 @@ def worker_verdict(now: Situation) -> Verdict:
     return _first([(Why.ALONE, now.alone_s, now.waits.worker_s)])
 
 
-def reaper_verdict(standing: Standing, lease: Lease | None, age_s: float, newest_age_s: float | None) -> Verdict:
+def reaper_verdict(
+    standing: Standing,
+    lease: Lease | None,
+    age_s: float,
+    newest_age_s: float | None,
+    still_s: float | None = None,
+) -> Verdict:
     """Returns whether the reaper ends a cluster. One without a lease, or with an unreadable one, is left alone.
+
+    A lease that is written again and again keeps no cluster for ever in which nothing moves.
 
     Args:
         standing: What the look at the lease has found.
         lease: The lease.
         age_s: Its age.
-        newest_age_s: The age of the run's newest object in the bucket, such as a checkpoint; None where none is known.
+        newest_age_s: The age of the training's newest object in the bucket, such as a checkpoint; None where none is
+            known.
+        still_s: For how long workers run without any sign of a training; None where that is not known.
     """
     if standing is not Standing.FOUND or lease is None:
         return Verdict(False)
@@ -157,12 +167,13 @@ def reaper_verdict(standing: Standing, lease: Lease | None, age_s: float, newest
         return Verdict(True, Why.FIRED, age_s)
     if lease.fired_by is not None:
         return _first([(Why.FIRED, age_s, limit_s)])
+    no_step = [] if still_s is None else [(Why.NO_STEP, still_s, lease.waits.stalled_s + limit_s)]
     if not lease.released:
-        return _first([(Why.OUTLIVED, age_s - lease.lasts_s, limit_s)])
+        return _first([(Why.OUTLIVED, age_s - lease.lasts_s, limit_s), *no_step])
     after_s = age_s - lease.waits.ended_s
     if lease.stage != "ended" and newest_age_s is not None:
         after_s = min(after_s, newest_age_s)
-    return _first([(Why.OUTLIVED, after_s, limit_s)])
+    return _first([(Why.OUTLIVED, after_s, limit_s), *no_step])
 
 
 def _first(reasons: Iterable[tuple[Why, float, float]]) -> Verdict:

@@ -57,7 +57,8 @@ class Reaper:
     def judge(self, cluster: FoundCluster) -> Judged:
         """Returns what is to become of a cluster. Raises nothing."""
         look, newest_age_s = self._look(cluster)
-        verdict = reaper_verdict(look.standing, look.lease, look.age_s, newest_age_s)
+        still_s = _still_s(cluster, look, newest_age_s)
+        verdict = reaper_verdict(look.standing, look.lease, look.age_s, newest_age_s, still_s)
         ends = tuple(thing.name for thing in _ended(cluster, look)) if verdict.fires else ()
         failed = (look.problem,) if look.standing is Standing.UNREAD else ()
         return Judged(cluster, look, verdict, ends, failed)
@@ -81,7 +82,7 @@ class Reaper:
         return replace(judged, failed=tuple(failed))
 
     def _look(self, cluster: FoundCluster) -> tuple[Look, float | None]:
-        """Returns the look at the lease, and how old the newest object of its run is."""
+        """Returns the look at the lease, and how old the newest object of its training is."""
         if len(cluster.buckets) > 1:
             problem = f"{len(cluster.buckets)} buckets carry its tag: {', '.join(cluster.buckets)}"
             return Look(Standing.UNREAD, problem=problem), None
@@ -89,7 +90,7 @@ class Reaper:
             return Look(Standing.MISSING), None
         bucket = self._open(cluster.name, cluster.buckets[0], cluster.region)
         look = bucket.look()
-        if look.lease is None or look.lease.run is None or not look.lease.released:
+        if look.lease is None or look.lease.run is None or _has_run_out(look):
             return look, None
         try:
             return look, bucket.newest_age_s(look.lease.run)
@@ -119,6 +120,24 @@ class Reaper:
             return [f"{thing.name} was not ended: {error}"]
         self._tell(f"{thing.name} was told to {'stop' if stops else 'terminate'}")
         return []
+
+
+def _has_run_out(look: Look) -> bool:
+    """Returns whether the lease was not given back, and nobody renews it."""
+    return look.lease is not None and not look.lease.released and look.age_s > look.lease.lasts_s
+
+
+def _still_s(cluster: FoundCluster, look: Look, newest_age_s: float | None) -> float | None:
+    """Returns for how long workers run without a step and without an object of the training.
+
+    Returns:
+        The seconds; None where no worker runs, or where the age of the lease says enough.
+    """
+    workers = [thing.age_s for thing in cluster.things if thing.kind == "worker" and thing.runs]
+    up_s = max((age_s for age_s in workers if age_s is not None), default=None)
+    if up_s is None or look.lease is None or _has_run_out(look):
+        return None
+    return max(0.0, min(age_s for age_s in (up_s, look.step_age_s, newest_age_s) if age_s is not None))
 
 
 def _ended(cluster: FoundCluster, look: Look) -> list[Thing]:

@@ -92,11 +92,24 @@ def test_a_bucket_that_cannot_be_written_is_told(s3: S3, bucket: Bucket) -> None
 
 def test_the_newest_object_of_a_run_tells_when_it_was_last_alive(s3: S3, bucket: Bucket) -> None:
     assert bucket.newest_age_s("run-1") is None
-    for at, key in ((10, "run-1/a"), (30, "run-1/b"), (40, "run-10/c")):
+    for at, key in ((10, "run-1/a"), (30, "run-1/b"), (40, "run-10/c"), (50, "run-1/control/journal")):
         s3.now_s = at
         s3.write(key, b"")
     s3.now_s = 100
     assert bucket.newest_age_s("run-1") == 70
+
+
+@pytest.mark.parametrize(
+    ("step_at", "age"),
+    [("2026-11-23T00:00:30Z", 70), ("2026-11-23T01:00:30+01:00", 70), (None, None), ("soon", None), (30, None)],
+)
+def test_the_age_of_the_last_step_is_counted_from_s3s_date(
+    s3: S3, bucket: Bucket, step_at: object, age: float | None
+) -> None:
+    s3.lease(step_at=step_at)
+    s3.now_s = 100
+    look = bucket.look()
+    assert (look.standing, look.step_age_s) == (Standing.FOUND, age)
 
 
 @pytest.mark.parametrize(
