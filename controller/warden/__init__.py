@@ -11,7 +11,10 @@ The controller owns a cluster while it renews the lease `control/lease.json` in 
 - A worker that finds neither a valid lease nor an answering head for longer ends itself.
 - The reaper ends what has outlived its lease by longer still.
 
-A bucket that cannot be read says nothing about the lease: the head waits for it as long as a worker waits. Where the
+A bucket that cannot be read says nothing about the lease: the head waits for it as long as a worker waits, from the
+last step on. A lease that has run out is watched for as long as a lease lasts first: after an outage or a suspend, the
+head may be the first that reaches the bucket again. A new holder alone is no sign of life. The head looks at the lease
+again before each step of giving back: who has taken the cluster meanwhile keeps it. Where the
 bucket holds no lease, a training that makes steps goes on, and the head waits from the last step or from its own start.
 The reaper leaves such a cluster alone.
 
