@@ -42,21 +42,13 @@ def from_document(content: bytes) -> Lease:
 def _lease(plain: dict[str, Any]) -> Lease:
     if plain["version"] != VERSION:
         raise ValueError(f"its version is {plain['version']!r}, and this Centavo reads {VERSION}")
-    holder, switch, fired = plain["holder"], plain["switch"], plain["fired"]
+    switch, fired, run_holder = plain["switch"], plain["fired"], plain["run_holder"]
     return Lease(
         cluster=str(plain["cluster"]),
         environment=str(plain["environment"]),
         run=plain["run"],
         generation=int(plain["generation"]),
-        holder=LeaseHolder(
-            id=str(holder["id"]),
-            host=str(holder["host"]),
-            user=str(holder["user"]),
-            pid=int(holder["pid"]),
-            command=str(holder["command"]),
-            place=Place(holder["place"]),
-            checkout=str(holder["checkout"]),
-        ),
+        holder=_holder(plain["holder"]),
         taken_at=parse_time(plain["taken_at"]),
         lasts_s=float(plain["lasts_s"]),
         released=bool(plain["released"]),
@@ -73,6 +65,19 @@ def _lease(plain: dict[str, Any]) -> Lease:
             head=HeadEnding(switch["head"]),
         ),
         fired=None if fired is None else Fired(str(fired["by"]), str(fired["why"]), parse_time(fired["at"])),
+        run_holder=None if run_holder is None else _holder(run_holder),
+    )
+
+
+def _holder(plain: dict[str, Any]) -> LeaseHolder:
+    return LeaseHolder(
+        id=str(plain["id"]),
+        host=str(plain["host"]),
+        user=str(plain["user"]),
+        pid=int(plain["pid"]),
+        command=str(plain["command"]),
+        place=Place(plain["place"]),
+        checkout=str(plain["checkout"]),
     )
 
 

@@ -44,9 +44,9 @@ class Ownership:
         """The id of the checkout that this process works in."""
         return self._claim.holder.checkout
 
-    def had(self, lease: Lease) -> bool:
-        """Returns whether a command of this checkout held a lease."""
-        return lease.was_of_the_checkout(self._claim.holder)
+    def had_run(self, lease: Lease) -> bool:
+        """Returns whether a command of this checkout was the last that worked on the run of a lease."""
+        return lease.has_run_of_the_checkout(self._claim.holder)
 
     @property
     def generation(self) -> int:

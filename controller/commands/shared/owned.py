@@ -109,11 +109,11 @@ class Owner:
             JournalError: The cluster has a run that goes on, and that another checkout knows.
         """
         before, own = self._before, self._ownership
-        if before is None or own is None or before.run is None or before.stage == ENDED or own.had(before):
+        if before is None or own is None or before.run is None or before.stage == ENDED or own.had_run(before):
             return
         raise JournalError(
             f"The cluster {before.cluster} has a run that goes on, {before.run}, and this checkout does not have it. "
-            f"{before.holder} controlled it last.",
+            f"{before.run_holder or before.holder} controlled it last.",
             f"`centavo --env {before.environment} take-over` brings it here, and `centavo --env {before.environment} "
             "destroy` ends it.",
         )
@@ -132,9 +132,10 @@ class Owner:
     def was_handed_over(self, run: str) -> Lease | None:
         """Returns the lease as the head's controller left it, if a run of this checkout went on there."""
         before = self._before
-        if before is None or before.run != run or before.holder.place is not Place.HEAD:
+        last = None if before is None or before.run != run else before.run_holder
+        if last is None or last.place is not Place.HEAD:
             return None
-        return None if before.holder.checkout == checkout_id(self._environment.state_directory) else before
+        return None if last.checkout == checkout_id(self._environment.state_directory) else before
 
     def give_back(self) -> None:
         """Gives the lease back before this command ends. The checkout's lock stays."""

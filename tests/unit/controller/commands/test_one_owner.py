@@ -46,7 +46,7 @@ def one(root: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Controller
     world.advance(60)
     monkeypatch.setattr(Context, "terraform", lambda *_: controller.terraform)
     monkeypatch.setattr(Context, "cluster", lambda *_: controller.cluster)
-    monkeypatch.setattr("controller.commands.context.unfinished_run", lambda *_: controller.journal)
+    monkeypatch.setattr("controller.commands.shared.unfinished.unfinished_run", lambda *_: controller.journal)
     monkeypatch.setattr("controller.commands.destroy.latest_run", lambda *_: controller.journal)
     return controller
 
@@ -122,7 +122,7 @@ def test_no_new_run_begins_beside_one_that_goes_on_elsewhere(
 ) -> None:
     own = holder_of(load_environment(root, "test"), "centavo optimize")
     holder = replace(own, id="before", host=host or own.host)
-    before = replace(claim("x").first(NOW), holder=holder, run="theirs", stage=stage, released=True)
+    before = replace(claim("x").first(NOW), run_holder=holder, run="theirs", stage=stage, released=True)
     bucket.put(keys.LEASE, to_document(before), generation=1)
 
     def configure(context: Context, options: object) -> int:
@@ -132,6 +132,20 @@ def test_no_new_run_begins_beside_one_that_goes_on_elsewhere(
     monkeypatch.setattr(cli, "COMMANDS", (Command("configure", "x", configure, changes_things=True),))
     assert centavo(root, "configure") == code
     assert (root / "runs").exists() is (code == 0)
+
+
+def test_a_command_that_was_refused_is_refused_again_and_is_not_who_controlled_the_run_last(
+    bucket: BucketInMemory, root: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = replace(claim("x").first(NOW), run="theirs", stage="training", released=True)
+    bucket.put(keys.LEASE, to_document(replace(before, run_holder=before.holder)), generation=1)
+    monkeypatch.setattr(
+        cli, "COMMANDS", (Command("configure", "x", lambda context, _: bool(context.journal()), changes_things=True),)
+    )
+    for generation in (2, 3):
+        assert centavo(root, "configure") == JournalError.exit_code
+        assert f"{before.holder} controlled it last" in capsys.readouterr().err
+        assert kept(bucket).generation == generation and not (root / "runs").exists()
 
 
 def test_a_command_gives_the_lease_back_and_says_where_the_run_is(
