@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import asdict
 from typing import Any
 
@@ -18,13 +19,16 @@ class UnreadableError(ValueError):
 
 
 def to_document(lease: Lease) -> bytes:
-    """Returns the lease as it is kept in the bucket."""
+    """Returns the lease as it is kept in the bucket.
+
+    No two writes are the same: S3's ETag is the MD5 of the content, and each write shall have an ETag of its own.
+    """
     plain = asdict(lease)
     for name in TIMES:
         plain[name] = _time(plain[name])
     if plain["fired"] is not None:
         plain["fired"]["at"] = _time(plain["fired"]["at"])
-    return json.dumps({"version": VERSION, **plain}, indent=1).encode() + b"\n"
+    return json.dumps({"version": VERSION, "written": uuid.uuid4().hex, **plain}, indent=1).encode() + b"\n"
 
 
 def from_document(content: bytes) -> Lease:

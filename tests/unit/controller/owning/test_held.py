@@ -52,6 +52,16 @@ def test_a_renewal_puts_the_end_off_and_writes_what_is_known_of_the_run(
         hold(bucket, "two")
 
 
+def test_each_renewal_is_a_version_of_its_own_although_nothing_has_changed(
+    bucket: BucketInMemory, held: HeldLease
+) -> None:
+    versions = {bucket.kept[LEASE][1]}
+    for _ in range(2):
+        held.renew()
+        versions.add(bucket.kept[LEASE][1])
+    assert len(versions) == 3
+
+
 def test_the_lease_is_sure_from_when_its_renewal_was_sent_not_from_when_it_was_answered(
     bucket: BucketInMemory, held: HeldLease
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from controller.domain.errors import AwsError, LockedError
 from controller.domain.lease import Fired, Lease
 from controller.domain.reasons.writing import LeaseHeld, LeaseUnreadable
+from controller.owning.held import HeldLease
 from controller.owning.keys import LEASE
 from controller.owning.lease_document import from_document, to_document
 from controller.owning.taking import Taken, see, take
@@ -124,6 +125,21 @@ def test_who_was_faster_is_told(bucket: BucketInMemory) -> None:
     with pytest.raises(LockedError) as error:
         taken(bucket, "slow")
     assert isinstance(error.value.reason, LeaseHeld) and kept(bucket).holder.id == "fast"
+
+
+def test_a_holder_that_wakes_and_renews_just_after_somebody_has_looked_keeps_its_lease(bucket: BucketInMemory) -> None:
+    slow = HeldLease(bucket, taken(bucket, "slow"), bucket.elapsed)
+    bucket.now += 101
+
+    def wake(key: str) -> None:
+        bucket.before_write = lambda key: None
+        slow.renew()
+
+    bucket.before_write = wake
+    with pytest.raises(LockedError):
+        taken(bucket, "next")
+    slow.check_surely()
+    assert kept(bucket).holder.id == "slow"
 
 
 def test_a_taker_that_others_are_always_faster_than_gives_up(bucket: BucketInMemory) -> None:
