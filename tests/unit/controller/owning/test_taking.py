@@ -101,7 +101,8 @@ def test_what_is_no_lease_is_refused_and_replaced_by_force_only(bucket: BucketIn
         taken(bucket, "one")
     assert isinstance(error.value.reason, LeaseUnreadable) and "take-over --now" in error.value.next_step
     assert bucket.kept[LEASE][0] == content
-    assert taken(bucket, "one", by_force=True).lease.generation == 42
+    by_force = taken(bucket, "one", by_force=True)
+    assert by_force.lease.generation == 42 and by_force.is_by_force, "its holder may live"
 
 
 def test_a_lease_without_any_generation_gets_one_that_was_never_given(bucket: BucketInMemory) -> None:
@@ -114,6 +115,14 @@ def test_a_taker_whose_answer_was_lost_finds_that_it_has_the_lease(bucket: Bucke
     first = taken(bucket, "one")
     assert first.lease == kept(bucket) and first.etag == bucket.kept[LEASE][1]
     assert bucket.writes == [LEASE]
+
+
+def test_a_taker_whose_answer_was_lost_knows_whom_it_follows(bucket: BucketInMemory) -> None:
+    """It would begin a new run beside the one of its predecessor otherwise."""
+    first = taken(bucket, "one").lease
+    bucket.loses_answers = 1
+    second = taken(bucket, "two", by_force=True)
+    assert second.before == first and second.is_by_force and second.lease == kept(bucket)
 
 
 def test_who_was_faster_is_told(bucket: BucketInMemory) -> None:
