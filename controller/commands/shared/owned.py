@@ -122,9 +122,10 @@ class Owner:
         """Makes this command the only writer of a run. A command that changes nothing takes over nothing.
 
         Raises:
-            JournalError: Another checkout has controlled the run since this one did.
+            JournalError: Another checkout has controlled the run since this one did, or has begun another one.
         """
         if self._ownership is not None:
+            self._refuse_beside_another(journal.info().run, self._ownership)
             journal.tell = self._note
             journal.take_over(self._ownership)
             self._work_on(journal)
@@ -162,6 +163,18 @@ class Owner:
         """Writes nothing into the bucket any more, which is about to be removed."""
         if self._ownership is not None:
             self._ownership.forsake()
+
+    def _refuse_beside_another(self, run: str, own: Ownership) -> None:
+        """Raises JournalError where another checkout has begun another run. On the head that may have ended, too."""
+        before = self._before
+        if before is None or before.run in (None, run) or own.had_run(before):
+            return
+        if before.stage != ENDED or place_of_this() is Place.HEAD:
+            raise JournalError(
+                f"The run {run} is not the cluster's any more: {before.run_holder or before.holder} has begun "
+                f"{before.run} since.",
+                f"`centavo --env {before.environment} take-over` brings that run here.",
+            )
 
     def _own_patiently(self) -> None:
         """Takes the lease, if there is a bucket. A bucket that can't be asked is asked some times."""
@@ -201,9 +214,14 @@ def holder_of(environment: Environment, command: str) -> LeaseHolder:
         user=own.user,
         pid=own.pid,
         command=command,
-        place=Place(os.environ.get(PLACE, Place.MACHINE.value)),
+        place=place_of_this(),
         checkout=checkout_id(environment.state_directory),
     )
+
+
+def place_of_this() -> Place:
+    """Returns where this process runs."""
+    return Place(os.environ.get(PLACE, Place.MACHINE.value))
 
 
 def checkout_id(state_directory: Path) -> str:

@@ -134,6 +134,29 @@ def test_no_new_run_begins_beside_one_that_goes_on_elsewhere(
     assert (root / "runs").exists() is (code == 0)
 
 
+@pytest.mark.parametrize(
+    ("stage", "place", "is_refused"),
+    [("training", "machine", True), ("ended", "machine", False), ("training", "head", True), ("ended", "head", True)],
+)
+def test_an_unfinished_run_is_not_gone_on_with_beside_one_that_was_begun_elsewhere(
+    bucket: BucketInMemory,
+    one: Controller,
+    root: Path,
+    capsys: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    place: str,
+    is_refused: bool,
+) -> None:
+    monkeypatch.setenv(PLACE, place)
+    before = replace(claim("x").first(NOW), run="theirs", stage=stage, released=True)
+    bucket.put(keys.LEASE, to_document(replace(before, run_holder=before.holder)), generation=1)
+    assert centavo(root, "train") == (JournalError.exit_code if is_refused else 0)
+    assert one.world.is_started is not is_refused
+    assert ("has begun theirs since" in capsys.readouterr().err) is is_refused
+    assert (kept(bucket).run == "theirs") is is_refused
+
+
 def test_a_command_that_was_refused_is_refused_again_and_is_not_who_controlled_the_run_last(
     bucket: BucketInMemory, root: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
