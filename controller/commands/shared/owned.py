@@ -225,12 +225,25 @@ def place_of_this() -> Place:
 
 
 def checkout_id(state_directory: Path) -> str:
-    """Returns the id of a checkout's environment, which is made when it is first asked for. Raises DiskError."""
+    """Returns the id of a checkout's environment, which is made when it is first asked for.
+
+    The folder's place is kept beside the id. A copy of a checkout has the file of the original, and makes an id of its
+    own: its lock is another one, so that both may work at once.
+
+    Raises:
+        DiskError: The file can't be written.
+    """
     file = state_directory / "checkout"
-    with suppress(OSError):
-        known = file.read_text(encoding="ascii").strip()
-        if known:
+    with suppress(OSError, ValueError):
+        known, place = file.read_text(encoding="ascii").splitlines()
+        if known and place == _place(state_directory):
             return known
     made = uuid.uuid4().hex
-    write_whole(file, made + "\n")
+    write_whole(file, made + "\n")  # makes the folder, which has no place before
+    write_whole(file, f"{made}\n{_place(state_directory)}\n")
     return made
+
+
+def _place(folder: Path) -> str:
+    """Returns a folder's inode and path, in one line of ASCII."""
+    return f"{folder.stat().st_ino} {ascii(str(folder.resolve()))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -250,6 +251,19 @@ def test_a_process_that_was_killed_is_followed_at_once_by_the_next_one_of_its_ch
     take(bucket, killed, NOW)
     assert centavo(root, "configure") == 0
     assert kept(bucket).generation == 2
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_copy_of_a_checkout_is_another_one_also_in_the_place_of_the_original(tmp_path: Path, is_moved: bool) -> None:
+    """The original has its lock and may work, so that its lease is not free for the copy."""
+    original, copy = tmp_path / "original", tmp_path / "cöpy"
+    known = checkout_id(original)
+    shutil.copytree(original, copy)
+    if is_moved:
+        original.rename(tmp_path / "aside")
+        copy = copy.rename(original)
+    made = checkout_id(copy)
+    assert made != known and checkout_id(copy) == made
 
 
 def test_a_checkout_keeps_its_id_and_no_two_processes_share_one(

@@ -177,7 +177,7 @@ def test_the_new_key_is_offered_and_the_old_one_stays_terraforms(
     here = environment(root)
     offered = [key for key in bucket.kept if key.startswith("control/keys/")]
     assert [bucket.kept[key][0] for key in offered] == [here.public_key_file.read_bytes()]
-    assert offered == [keys.public_key((here.state_directory / "checkout").read_text().strip())]
+    assert offered == [keys.public_key((here.state_directory / "checkout").read_text().split()[0])]
     assert here.cluster_key_file.read_text() == "ssh-ed25519 FIRST\n"
     assert centavo(root, "status", "--remote") == 0
     assert __import__("os").environ["TF_VAR_ssh_public_key"] == "ssh-ed25519 FIRST"
