@@ -246,4 +246,4 @@ def checkout_id(state_directory: Path) -> str:
 
 def _place(folder: Path) -> str:
     """Returns a folder's inode and path, in one line of ASCII."""
-    return f"{folder.stat().st_ino} {ascii(str(folder.resolve()))}"
+    return f"{folder.stat().st_ino} {str(folder.resolve())!a}"

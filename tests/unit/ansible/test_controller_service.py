@@ -26,7 +26,7 @@ class Service:
         (root / "wanted" / "controller").touch()
         self._script("bin/controller", 'exit "$CODE"')
         self._script("bin/sleep", f'echo "$1" >> {root}/slept')
-        environment = jinja2.Environment()  # noqa: S701
+        environment = jinja2.Environment()
         environment.filters |= {"quote": shlex.quote, "regex_replace": lambda text, old, new: re.sub(old, new, text)}
         text = environment.from_string((ROLE / "templates" / "controller.j2").read_text()).render(
             {name: value for name, value in VARIABLES.items() if isinstance(value, int)},
