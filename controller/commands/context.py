@@ -198,7 +198,7 @@ class Context:
     def _start_head(self, cluster: LiveCluster) -> None:
         """Starts a head that the dead man's switch has stopped. Raises AwsError."""
         head = cluster.made.outputs.head.instance_id
-        if Aws(self.environment.settings.aws.region).start_stopped(head):
+        if Aws(self.environment.settings.aws.region).start_stopped(head, self.clock.sleep):
             self.note(f"the head {head} was stopped, and is started again")
 
     def decider(self, cluster: LiveCluster, policy: str) -> Decider:

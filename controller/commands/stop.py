@@ -7,6 +7,7 @@ import argparse
 from controller.commands.context import Context
 from controller.commands.shared import owned
 from controller.commands.shared.command import Command
+from controller.commands.shared.detaching import head_after_training
 from controller.domain.errors import CentavoError
 from controller.domain.lease import Lease, Place
 from controller.edges.process_identity import this_process
@@ -44,7 +45,7 @@ def _told(lease: Lease, context: Context) -> str:
     return (
         f"Asked the controller {where} to end the run {lease.run}. Its next look, which it takes every "
         f"{interval_s:g} s, begins with that: the ranks write a checkpoint, and the workers are given back. "
-        "The head runs on until `centavo destroy`."
+        f"The head {head_after_training(lease.switch.head, lease.switch.ended_s)} `centavo destroy` removes it."
     )
 
 

@@ -13,8 +13,10 @@ from controller.domain.lease import Lease
 from controller.domain.reasons.writing import LeaseHeld
 from controller.edges.bucket.objects import BucketObjects
 from controller.owning import bringing
+from controller.owning.ownership import Ownership
 from controller.owning.remote import Remote
 from controller.record.journal import Journal, Stage
+from controller.words.numbers import duration
 
 LOOK_EVERY_S = 5.0
 
@@ -24,8 +26,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--now",
         action="store_true",
-        help="take the cluster from a controller that lives, which then does nothing more (default: wait until its "
-        "lease runs out or is given back)",
+        help="take the cluster from a controller that lives, and wait until that one has noticed it (default: wait "
+        "until its lease runs out or is given back)",
     )
 
 
@@ -44,6 +46,7 @@ def take_over(context: Context, options: argparse.Namespace) -> int:
                 "`centavo optimize` makes a cluster and starts a run.",
             )
         before = _take(context, bucket, by_force=options.now)
+        _let_notice(context, ownership)
         run = Remote(bucket, environment.state_directory / "remote").newest_run()
         if run is None:
             raise JournalError("The cluster has had no run yet.", "`centavo optimize` starts one.")
@@ -76,6 +79,19 @@ def _take(context: Context, bucket: BucketObjects, *, by_force: bool) -> Lease |
                 print(f"{error.what}\nWaiting until it is free; `--now` takes it from a holder that lives.", flush=True)
             is_told = True
             context.clock.sleep(LOOK_EVERY_S)
+
+
+def _let_notice(context: Context, ownership: Ownership) -> None:
+    """Waits until a controller that lived has tried to renew its lease. Until then it may still change the cluster.
+
+    Raises:
+        StoppedError: A person does not want to wait. The lease is given back.
+        SupersededError: Somebody else has taken the lease meanwhile.
+    """
+    if ownership.unaware_s > 0:
+        print(f"Waiting {duration(ownership.unaware_s)} until the controller that lived has noticed it.", flush=True)
+        context.clock.sleep(ownership.unaware_s)
+        ownership.check_surely()
 
 
 def _check_terraform(context: Context) -> None:

@@ -72,6 +72,10 @@ class LeaseHolder:
     place: Place
     checkout: str
 
+    def shares_checkout_with(self, other: LeaseHolder) -> bool:
+        """Returns whether both work in one checkout."""
+        return (self.checkout, self.host) == (other.checkout, other.host)
+
     def __str__(self) -> str:
         return f"`{self.command}` of {self.user}@{self.host} (process {self.pid})"
 
@@ -103,6 +107,7 @@ class Lease:
         stage: Where the run is: `starting`, `training`, `ending` or `ended`.
         ended_at: When the training ended.
         step: The last step that the holder saw, and `step_at` when it saw a new one for the last time.
+        run_holder: The last holder that worked on the run. A command that was refused holds the lease, and never did.
     """
 
     cluster: str
@@ -119,6 +124,7 @@ class Lease:
     step_at: float | None
     switch: SwitchSettings
     fired: Fired | None = None
+    run_holder: LeaseHolder | None = None
 
     def is_free(self, age_s: float) -> bool:
         """Returns whether anybody may take the lease.
@@ -134,7 +140,11 @@ class Lease:
 
     def was_of_the_checkout(self, holder: LeaseHolder) -> bool:
         """Returns whether its holder worked in the checkout in which another one, who has its lock, works now."""
-        return (self.holder.checkout, self.holder.host) == (holder.checkout, holder.host)
+        return self.holder.shares_checkout_with(holder)
+
+    def has_run_of_the_checkout(self, holder: LeaseHolder) -> bool:
+        """Returns whether the run was last worked on in the checkout of a holder."""
+        return self.run_holder is not None and self.run_holder.shares_checkout_with(holder)
 
     def given_back(self) -> Lease:
         """Returns the lease as its holder leaves it."""

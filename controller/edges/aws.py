@@ -17,6 +17,8 @@ from controller.domain.reasons.moving import AwsFailed
 
 CLUSTER_TAG, ROLE_TAG, FLAVOR_TAG = "centavo:cluster", "centavo:role", "centavo:flavor"
 LIVING_STATES = ["pending", "running"]
+STOPPING_LOOKS, STOPPING_LOOK_EVERY_S = 60, 5.0
+"""An instance that is stopping is waited for so often, for so long each time: five minutes."""
 PROTECTION_BATCH = 50
 """As many instances as one SetInstanceProtection call takes (EC2 Auto Scaling API reference)."""
 
@@ -99,15 +101,35 @@ class Aws:
         """Asks EC2 to reboot an instance."""
         speak(f"reboot {instance_id}", partial(self._ec2.reboot_instances, InstanceIds=[instance_id]))
 
-    def start_stopped(self, instance_id: str) -> bool:
-        """Starts an instance if it is stopped, as the dead man's switch leaves a head. Returns whether it was."""
+    def start_stopped(self, instance_id: str, sleep: Callable[[float], None]) -> bool:
+        """Starts an instance if it is stopped, as the dead man's switch leaves a head.
+
+        EC2 does not start an instance that is still stopping, so this waits for its end.
+
+        Args:
+            instance_id: The instance.
+            sleep: Lets seconds pass.
+
+        Returns:
+            Whether it was stopped.
+        """
 
         def state() -> str:
             found = self._ec2.describe_instances(Filters=[{"Name": "instance-id", "Values": [instance_id]}])
             states = [one["State"]["Name"] for held in found["Reservations"] for one in held["Instances"]]
             return str(states[0]) if states else "terminated"
 
-        if speak(f"tell the state of {instance_id}", state) not in ("stopping", "stopped"):
+        for _ in range(STOPPING_LOOKS):
+            found = speak(f"tell the state of {instance_id}", state)
+            if found != "stopping":
+                break
+            sleep(STOPPING_LOOK_EVERY_S)
+        else:
+            raise AwsError(
+                f"{instance_id} has been stopping for {STOPPING_LOOKS * STOPPING_LOOK_EVERY_S:.0f} s.",
+                "Try again when EC2 shows it as stopped.",
+            )
+        if found != "stopped":
             return False
         speak(f"start {instance_id}", partial(self._ec2.start_instances, InstanceIds=[instance_id]))
         return True

@@ -12,6 +12,8 @@ RENEWALS = 4
 """A lease is renewed so often while it lasts."""
 RETRIES = 20
 """A renewal that has failed is tried again so often while the lease lasts."""
+NOTICED_SHARE = 1 / RENEWALS + 1 / RETRIES
+"""Of its lease's length: so long after somebody has taken the lease, a holder that lives has tried to renew it."""
 HANGS = "the controller has made no pass for so long that its lease is not renewed any more"
 
 

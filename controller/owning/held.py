@@ -8,8 +8,8 @@ from threading import Lock, RLock
 from typing import Any
 
 from controller.domain.errors import AwsError, LeaseUncertainError, SupersededError
-from controller.domain.lease import Lease
-from controller.domain.reasons.writing import LeaseTaken, LeaseUncertain
+from controller.domain.lease import Fired, Lease
+from controller.domain.reasons.writing import LeaseFired, LeaseTaken, LeaseUncertain
 from controller.edges.bucket.objects import ChangedError, Objects
 from controller.edges.clock import elapsed_s
 from controller.owning.keys import LEASE
@@ -51,13 +51,13 @@ class HeldLease:
 
     @property
     def is_lost(self) -> bool:
-        """Whether another holder is known to have taken the lease."""
+        """Whether another holder is known to have taken the lease, or the dead man's switch to have fired."""
         return self._lost is not None
 
     # is it still held?
 
     def check(self) -> None:
-        """Raises SupersededError where another holder is known to have taken the lease."""
+        """Raises SupersededError where the lease is known to be lost: to another holder, or to the switch."""
         if self._lost is not None:
             raise self._lost
 
@@ -132,23 +132,33 @@ class HeldLease:
         raise AwsError(f"The lease of the cluster {self._lease.cluster} changes faster than it can be renewed.")
 
     def _look_again(self) -> None:
-        """Takes up what others have written into the lease. Raises SupersededError where it has another holder.
+        """Takes up the version that lies in the bucket: an answer of S3 that was lost leaves one of this process's own.
 
-        An answer of S3 that was lost leaves a version of this process's own, and the dead man's switch notes in the
-        lease that it has fired.
+        Raises:
+            SupersededError: The lease has another holder, or the dead man's switch has fired and gives the fleet back.
         """
         seen = see(self._objects)
         if seen is None or seen.lease is None or not self._is_own(seen.lease):
             self._lost = _superseded(self._lease, seen)
-            raise self._lost
-        self._etag = seen.kept.etag
-        self.tell(fired=seen.lease.fired)
+        elif seen.lease.fired is not None:
+            self._lost = _fired(seen.lease, seen.lease.fired)
+        else:
+            self._etag = seen.kept.etag
+            return
+        raise self._lost
 
     def _is_own(self, lease: Lease) -> bool:
         return lease.is_of(self._lease.holder) and lease.generation == self._lease.generation
 
     def _end(self, asked_at: float) -> float:
         return asked_at + SURE_SHARE * self._lease.lasts_s
+
+
+def _fired(lease: Lease, fired: Fired) -> SupersededError:
+    reason = LeaseFired(lease.cluster, fired.by, fired.why)
+    return SupersededError(
+        as_sentence(reason), f"`centavo --env {lease.environment} optimize` takes the cluster anew.", reason=reason
+    )
 
 
 def _superseded(lease: Lease, seen: Seen | None) -> SupersededError:

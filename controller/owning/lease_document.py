@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import asdict
 from typing import Any
 
@@ -18,13 +19,16 @@ class UnreadableError(ValueError):
 
 
 def to_document(lease: Lease) -> bytes:
-    """Returns the lease as it is kept in the bucket."""
+    """Returns the lease as it is kept in the bucket.
+
+    No two writes are the same: S3's ETag is the MD5 of the content, and each write shall have an ETag of its own.
+    """
     plain = asdict(lease)
     for name in TIMES:
         plain[name] = _time(plain[name])
     if plain["fired"] is not None:
         plain["fired"]["at"] = _time(plain["fired"]["at"])
-    return json.dumps({"version": VERSION, **plain}, indent=1).encode() + b"\n"
+    return json.dumps({"version": VERSION, "written": uuid.uuid4().hex, **plain}, indent=1).encode() + b"\n"
 
 
 def from_document(content: bytes) -> Lease:
@@ -42,21 +46,13 @@ def from_document(content: bytes) -> Lease:
 def _lease(plain: dict[str, Any]) -> Lease:
     if plain["version"] != VERSION:
         raise ValueError(f"its version is {plain['version']!r}, and this Centavo reads {VERSION}")
-    holder, switch, fired = plain["holder"], plain["switch"], plain["fired"]
+    switch, fired, run_holder = plain["switch"], plain["fired"], plain["run_holder"]
     return Lease(
         cluster=str(plain["cluster"]),
         environment=str(plain["environment"]),
         run=plain["run"],
         generation=int(plain["generation"]),
-        holder=LeaseHolder(
-            id=str(holder["id"]),
-            host=str(holder["host"]),
-            user=str(holder["user"]),
-            pid=int(holder["pid"]),
-            command=str(holder["command"]),
-            place=Place(holder["place"]),
-            checkout=str(holder["checkout"]),
-        ),
+        holder=_holder(plain["holder"]),
         taken_at=parse_time(plain["taken_at"]),
         lasts_s=float(plain["lasts_s"]),
         released=bool(plain["released"]),
@@ -73,6 +69,19 @@ def _lease(plain: dict[str, Any]) -> Lease:
             head=HeadEnding(switch["head"]),
         ),
         fired=None if fired is None else Fired(str(fired["by"]), str(fired["why"]), parse_time(fired["at"])),
+        run_holder=None if run_holder is None else _holder(run_holder),
+    )
+
+
+def _holder(plain: dict[str, Any]) -> LeaseHolder:
+    return LeaseHolder(
+        id=str(plain["id"]),
+        host=str(plain["host"]),
+        user=str(plain["user"]),
+        pid=int(plain["pid"]),
+        command=str(plain["command"]),
+        place=Place(plain["place"]),
+        checkout=str(plain["checkout"]),
     )
 
 

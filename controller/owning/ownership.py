@@ -10,6 +10,7 @@ from typing import Protocol
 from controller.domain import Progress
 from controller.domain.lease import Claim, Lease
 from controller.edges.bucket.objects import Objects
+from controller.owning.heartbeat import NOTICED_SHARE
 from controller.owning.held import HeldLease
 from controller.owning.sources import Source
 from controller.owning.taking import take
@@ -31,6 +32,9 @@ class Ownership:
         claim: On what terms the lease is wanted.
         longest_pass_s: A command that has looked at nothing for so long hangs, and loses its lease.
         now: The time of day.
+
+    Attributes:
+        unaware_s: So long after the lease was taken, a holder that lives may not know yet that it has lost it.
     """
 
     def __init__(self, lock: Lock, claim: Claim, longest_pass_s: float, now: Callable[[], float]) -> None:
@@ -38,15 +42,16 @@ class Ownership:
         self._tenure: Tenure = NoTenure()
         self._told: deque[str] = deque()
         self._is_owned = False
+        self.unaware_s = 0.0
 
     @property
     def checkout(self) -> str:
         """The id of the checkout that this process works in."""
         return self._claim.holder.checkout
 
-    def had(self, lease: Lease) -> bool:
-        """Returns whether a command of this checkout held a lease."""
-        return lease.was_of_the_checkout(self._claim.holder)
+    def had_run(self, lease: Lease) -> bool:
+        """Returns whether a command of this checkout was the last that worked on the run of a lease."""
+        return lease.has_run_of_the_checkout(self._claim.holder)
 
     @property
     def generation(self) -> int:
@@ -72,6 +77,8 @@ class Ownership:
         taken = take(objects, self._claim, self._now(), by_force=by_force)
         self._tenure = LeaseTenure(objects, HeldLease(objects, taken), self._longest_pass_s, self._told.append)
         self._is_owned = True
+        if taken.is_by_force:
+            self.unaware_s = NOTICED_SHARE * (taken.before or taken.lease).lasts_s
         return taken.before
 
     def check(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.domain.errors import LockedError
 from controller.domain.lease import FIRST_GENERATION, Claim, Lease
@@ -36,12 +36,14 @@ class Taken:
         etag: Names the version that was written.
         asked_at: When the write was sent, by this machine's monotonic clock: the lease is at least valid from then on.
         before: The lease that it follows, if there was one.
+        is_by_force: Whether the holder before may live, and does not know yet that it has lost the lease.
     """
 
     lease: Lease
     etag: str
     asked_at: float
     before: Lease | None
+    is_by_force: bool = False
 
 
 def see(objects: Objects) -> Seen | None:
@@ -74,15 +76,16 @@ def take(
         LockedError: Another holder has it, or was faster.
         AwsError: The bucket can't be reached or written.
     """
-    sent: list[float] = []
+    tried: Taken | None = None
     for _ in range(TRIES):
         seen = see(objects)
-        if sent and seen is not None and seen.lease is not None and seen.lease.is_of(claim.holder):
-            return Taken(seen.lease, seen.kept.etag, sent[0], None)  # the write arrived, and its answer did not
+        if tried is not None and seen is not None and seen.lease is not None and seen.lease.is_of(claim.holder):
+            return replace(tried, lease=seen.lease, etag=seen.kept.etag)  # the write arrived, and its answer did not
         if seen is not None and not by_force:
             _refuse_held(seen, claim)
         lease = _next(seen, claim, now)
-        sent.append(elapsed())
+        asked_at = elapsed() if tried is None else tried.asked_at
+        tried = Taken(lease, "", asked_at, None if seen is None else seen.lease, not _is_free(seen, claim))
         try:
             etag = objects.write(
                 LEASE,
@@ -92,11 +95,18 @@ def take(
             )
         except ChangedError:
             continue
-        return Taken(lease, etag, sent[-1], None if seen is None else seen.lease)
+        return replace(tried, etag=etag)
     raise LockedError(
         f"Several commands want the lease of the cluster {claim.cluster} at once, and others were faster.",
         "Try again in a moment.",
     )
+
+
+def _is_free(seen: Seen | None, claim: Claim) -> bool:
+    """Returns whether there is no holder that lives, as far as the lease tells."""
+    if seen is None or seen.lease is None:
+        return seen is None
+    return seen.lease.is_free(seen.kept.age_s) or seen.lease.was_of_the_checkout(claim.holder)
 
 
 def _refuse_held(seen: Seen, claim: Claim) -> None:
@@ -109,7 +119,7 @@ def _refuse_held(seen: Seen, claim: Claim) -> None:
             f"See that no other controller runs; then `centavo --env {claim.environment} take-over --now` replaces it.",
             reason=unreadable,
         )
-    if lease.is_free(seen.kept.age_s) or lease.was_of_the_checkout(claim.holder):
+    if _is_free(seen, claim):
         return
     holder = lease.holder
     held = LeaseHeld(

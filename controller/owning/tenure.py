@@ -113,6 +113,7 @@ class LeaseTenure:
         self._refuse_old(journal)
         journal.set_lease_generation(lease.generation)
         self._journal = journal
+        self._held.tell(run_holder=lease.holder)
         self._note()
         writer = FencedWriter(self._objects, lease.cluster, lease.generation)
         if self._copies is not None:

@@ -94,7 +94,7 @@ def told(context: Context, journal: Journal, lease: Lease) -> str:
             f"  Look:     `{centavo} status --remote`, `watch --remote` and `logs --follow`, from any machine.",
             f"  Stop:     `{centavo} stop` ends the training with a checkpoint and gives the workers back.",
             f"  Results:  the bucket {bucket} has checkpoints, results and report under {lease.run}/.",
-            f"  Head:     {_head(context)} `centavo destroy` removes it.",
+            f"  Head:     {_head(context)}",
             f"  Cost:     {_cost(context, journal)}",
         )
     )
@@ -103,10 +103,15 @@ def told(context: Context, journal: Journal, lease: Lease) -> str:
 def _head(context: Context) -> str:
     """Returns what becomes of the head after the training."""
     switch = context.environment.settings.controller.switch
-    if switch.head is HeadEnding.KEEP:
-        return "it runs on after the training."
-    ends = "stops" if switch.head is HeadEnding.STOP else "terminates"
-    return f"it {ends} itself {duration(switch.ended_s)} after the training."
+    return f"it {head_after_training(switch.head, switch.ended_s)} `centavo destroy` removes it."
+
+
+def head_after_training(head: HeadEnding, ended_s: float) -> str:
+    """Returns what the head does after the training, without its subject."""
+    if head is HeadEnding.KEEP:
+        return "runs on after the training."
+    ends = "stops" if head is HeadEnding.STOP else "terminates"
+    return f"{ends} itself {duration(ended_s)} after the training."
 
 
 def _cost(context: Context, journal: Journal) -> str:

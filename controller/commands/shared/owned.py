@@ -109,11 +109,11 @@ class Owner:
             JournalError: The cluster has a run that goes on, and that another checkout knows.
         """
         before, own = self._before, self._ownership
-        if before is None or own is None or before.run is None or before.stage == ENDED or own.had(before):
+        if before is None or own is None or before.run is None or before.stage == ENDED or own.had_run(before):
             return
         raise JournalError(
             f"The cluster {before.cluster} has a run that goes on, {before.run}, and this checkout does not have it. "
-            f"{before.holder} controlled it last.",
+            f"{before.run_holder or before.holder} controlled it last.",
             f"`centavo --env {before.environment} take-over` brings it here, and `centavo --env {before.environment} "
             "destroy` ends it.",
         )
@@ -122,9 +122,10 @@ class Owner:
         """Makes this command the only writer of a run. A command that changes nothing takes over nothing.
 
         Raises:
-            JournalError: Another checkout has controlled the run since this one did.
+            JournalError: Another checkout has controlled the run since this one did, or has begun another one.
         """
         if self._ownership is not None:
+            self._refuse_beside_another(journal.info().run, self._ownership)
             journal.tell = self._note
             journal.take_over(self._ownership)
             self._work_on(journal)
@@ -132,9 +133,10 @@ class Owner:
     def was_handed_over(self, run: str) -> Lease | None:
         """Returns the lease as the head's controller left it, if a run of this checkout went on there."""
         before = self._before
-        if before is None or before.run != run or before.holder.place is not Place.HEAD:
+        last = None if before is None or before.run != run else before.run_holder
+        if last is None or last.place is not Place.HEAD:
             return None
-        return None if before.holder.checkout == checkout_id(self._environment.state_directory) else before
+        return None if last.checkout == checkout_id(self._environment.state_directory) else before
 
     def give_back(self) -> None:
         """Gives the lease back before this command ends. The checkout's lock stays."""
@@ -161,6 +163,18 @@ class Owner:
         """Writes nothing into the bucket any more, which is about to be removed."""
         if self._ownership is not None:
             self._ownership.forsake()
+
+    def _refuse_beside_another(self, run: str, own: Ownership) -> None:
+        """Raises JournalError where another checkout has begun another run. On the head that may have ended, too."""
+        before = self._before
+        if before is None or before.run in (None, run) or own.had_run(before):
+            return
+        if before.stage != ENDED or place_of_this() is Place.HEAD:
+            raise JournalError(
+                f"The run {run} is not the cluster's any more: {before.run_holder or before.holder} has begun "
+                f"{before.run} since.",
+                f"`centavo --env {before.environment} take-over` brings that run here.",
+            )
 
     def _own_patiently(self) -> None:
         """Takes the lease, if there is a bucket. A bucket that can't be asked is asked some times."""
@@ -200,18 +214,36 @@ def holder_of(environment: Environment, command: str) -> LeaseHolder:
         user=own.user,
         pid=own.pid,
         command=command,
-        place=Place(os.environ.get(PLACE, Place.MACHINE.value)),
+        place=place_of_this(),
         checkout=checkout_id(environment.state_directory),
     )
 
 
+def place_of_this() -> Place:
+    """Returns where this process runs."""
+    return Place(os.environ.get(PLACE, Place.MACHINE.value))
+
+
 def checkout_id(state_directory: Path) -> str:
-    """Returns the id of a checkout's environment, which is made when it is first asked for. Raises DiskError."""
+    """Returns the id of a checkout's environment, which is made when it is first asked for.
+
+    The folder's place is kept beside the id. A copy of a checkout has the file of the original, and makes an id of its
+    own: its lock is another one, so that both may work at once.
+
+    Raises:
+        DiskError: The file can't be written.
+    """
     file = state_directory / "checkout"
-    with suppress(OSError):
-        known = file.read_text(encoding="ascii").strip()
-        if known:
+    with suppress(OSError, ValueError):
+        known, place = file.read_text(encoding="ascii").splitlines()
+        if known and place == _place(state_directory):
             return known
     made = uuid.uuid4().hex
-    write_whole(file, made + "\n")
+    write_whole(file, made + "\n")  # makes the folder, which has no place before
+    write_whole(file, f"{made}\n{_place(state_directory)}\n")
     return made
+
+
+def _place(folder: Path) -> str:
+    """Returns a folder's inode and path, in one line of ASCII."""
+    return f"{folder.stat().st_ino} {str(folder.resolve())!a}"

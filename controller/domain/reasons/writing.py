@@ -91,6 +91,18 @@ class LeaseTaken(Reason):
 
 
 @dataclass(frozen=True)
+class LeaseFired(Reason):
+    """The dead man's switch has given the cluster back, although a controller held its lease."""
+
+    code: ClassVar[str] = "lease-fired"
+    cluster: str
+    by: str
+    """Whose switch it was: `head`, `worker`, `reaper` or `person`."""
+    why: str
+    """The code of the switch's reason."""
+
+
+@dataclass(frozen=True)
 class LeaseUncertain(Reason):
     """The cluster's lease could not be renewed in time: it may have run out, and be somebody else's by now."""
 

@@ -52,6 +52,11 @@ def _(reason: reasons.LeaseTaken) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.LeaseFired) -> str:
+    return f"the dead man's switch of the {reason.by} has given the cluster {reason.cluster} back ({reason.why})"
+
+
+@reason_in_words.register
 def _(reason: reasons.LeaseUncertain) -> str:
     return (
         f"the lease of the cluster {reason.cluster} could not be renewed in time, so that it may be somebody else's by "

@@ -92,7 +92,7 @@ class Checkout:
         first = claim("there").first(NOW)
         run = self.journal.info().run
         lease = replace(
-            first, environment="test", run=run, released=True, holder=replace(first.holder, place=Place.HEAD)
+            first, environment="test", run=run, released=True, run_holder=replace(first.holder, place=Place.HEAD)
         )
         self.bucket.put(LEASE, to_document(replace(lease, **changes)), 1)  # type: ignore[arg-type]
 
@@ -121,7 +121,7 @@ def test_the_old_journal_of_a_run_that_the_head_left_unfinished_is_not_gone_on_w
     assert handed.journal.stage() is not Stage.ENDED
 
 
-@pytest.mark.parametrize("changes", [{"holder": claim("desk").holder}, {"run": "another"}])
+@pytest.mark.parametrize("changes", [{"run_holder": claim("desk").holder}, {"run": "another"}])
 def test_a_run_that_was_never_handed_over_goes_on_here(handed: Checkout, changes: dict[str, object]) -> None:
     handed.leave(stage="training", **changes)
     assert handed.unfinished() is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def one(root: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Controller
     world.advance(60)
     monkeypatch.setattr(Context, "terraform", lambda *_: controller.terraform)
     monkeypatch.setattr(Context, "cluster", lambda *_: controller.cluster)
-    monkeypatch.setattr("controller.commands.context.unfinished_run", lambda *_: controller.journal)
+    monkeypatch.setattr("controller.commands.shared.unfinished.unfinished_run", lambda *_: controller.journal)
     monkeypatch.setattr("controller.commands.destroy.latest_run", lambda *_: controller.journal)
     return controller
 
@@ -122,7 +123,7 @@ def test_no_new_run_begins_beside_one_that_goes_on_elsewhere(
 ) -> None:
     own = holder_of(load_environment(root, "test"), "centavo optimize")
     holder = replace(own, id="before", host=host or own.host)
-    before = replace(claim("x").first(NOW), holder=holder, run="theirs", stage=stage, released=True)
+    before = replace(claim("x").first(NOW), run_holder=holder, run="theirs", stage=stage, released=True)
     bucket.put(keys.LEASE, to_document(before), generation=1)
 
     def configure(context: Context, options: object) -> int:
@@ -132,6 +133,43 @@ def test_no_new_run_begins_beside_one_that_goes_on_elsewhere(
     monkeypatch.setattr(cli, "COMMANDS", (Command("configure", "x", configure, changes_things=True),))
     assert centavo(root, "configure") == code
     assert (root / "runs").exists() is (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("stage", "place", "is_refused"),
+    [("training", "machine", True), ("ended", "machine", False), ("training", "head", True), ("ended", "head", True)],
+)
+def test_an_unfinished_run_is_not_gone_on_with_beside_one_that_was_begun_elsewhere(
+    bucket: BucketInMemory,
+    one: Controller,
+    root: Path,
+    capsys: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    place: str,
+    is_refused: bool,
+) -> None:
+    monkeypatch.setenv(PLACE, place)
+    before = replace(claim("x").first(NOW), run="theirs", stage=stage, released=True)
+    bucket.put(keys.LEASE, to_document(replace(before, run_holder=before.holder)), generation=1)
+    assert centavo(root, "train") == (JournalError.exit_code if is_refused else 0)
+    assert one.world.is_started is not is_refused
+    assert ("has begun theirs since" in capsys.readouterr().err) is is_refused
+    assert (kept(bucket).run == "theirs") is is_refused
+
+
+def test_a_command_that_was_refused_is_refused_again_and_is_not_who_controlled_the_run_last(
+    bucket: BucketInMemory, root: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = replace(claim("x").first(NOW), run="theirs", stage="training", released=True)
+    bucket.put(keys.LEASE, to_document(replace(before, run_holder=before.holder)), generation=1)
+    monkeypatch.setattr(
+        cli, "COMMANDS", (Command("configure", "x", lambda context, _: bool(context.journal()), changes_things=True),)
+    )
+    for generation in (2, 3):
+        assert centavo(root, "configure") == JournalError.exit_code
+        assert f"{before.holder} controlled it last" in capsys.readouterr().err
+        assert kept(bucket).generation == generation and not (root / "runs").exists()
 
 
 def test_a_command_gives_the_lease_back_and_says_where_the_run_is(
@@ -213,6 +251,19 @@ def test_a_process_that_was_killed_is_followed_at_once_by_the_next_one_of_its_ch
     take(bucket, killed, NOW)
     assert centavo(root, "configure") == 0
     assert kept(bucket).generation == 2
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_copy_of_a_checkout_is_another_one_also_in_the_place_of_the_original(tmp_path: Path, is_moved: bool) -> None:
+    """The original has its lock and may work, so that its lease is not free for the copy."""
+    original, copy = tmp_path / "original", tmp_path / "cöpy"
+    known = checkout_id(original)
+    shutil.copytree(original, copy)
+    if is_moved:
+        original.rename(tmp_path / "aside")
+        copy = copy.rename(original)
+    made = checkout_id(copy)
+    assert made != known and checkout_id(copy) == made
 
 
 def test_a_checkout_keeps_its_id_and_no_two_processes_share_one(

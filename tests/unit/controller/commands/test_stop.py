@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from controller.commands.shared import owned
-from controller.domain.lease import Lease, Place
+from controller.domain.lease import HeadEnding, Lease, Place
 from controller.owning.asked import AskedReader
 from controller.owning.keys import ASKED, LEASE
 from controller.owning.lease_document import to_document
 from tests.unit.controller.commands.command_line import Captured, centavo
-from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim
+from tests.unit.controller.owning.bucket_in_memory import NOW, SWITCH, BucketInMemory, claim
 
 Holding = Callable[..., Lease]
 
@@ -36,8 +36,16 @@ def hold(bucket: BucketInMemory, **changes: object) -> None:
 def test_the_controller_on_the_head_is_asked(root: Path, bucket: BucketInMemory, capsys: Captured) -> None:
     hold(bucket)
     assert centavo(root, "stop") == 0
-    assert "Asked the controller on the head to end the run one." in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Asked the controller on the head to end the run one." in told
+    assert "The head stops itself 3 min 20 s after the training. `centavo destroy` removes it." in told
     assert AskedReader(bucket).look("one") is not None
+
+
+def test_a_head_that_stays_is_told_as_well(root: Path, bucket: BucketInMemory, capsys: Captured) -> None:
+    hold(bucket, switch=replace(SWITCH, head=HeadEnding.KEEP))
+    assert centavo(root, "stop") == 0
+    assert "The head runs on after the training. `centavo destroy` removes it." in capsys.readouterr().out
 
 
 def test_a_controller_on_a_machine_hears_it_as_well(root: Path, bucket: BucketInMemory, capsys: Captured) -> None:

@@ -13,7 +13,7 @@ from controller.commands.context import Context
 from controller.commands.shared import owned
 from controller.config.environment import Environment
 from controller.config.load import load_environment
-from controller.domain.errors import LockedError, SupersededError
+from controller.domain.errors import LockedError, StoppedError, SupersededError
 from controller.edges.clock import SystemClock
 from controller.owning import keys
 from controller.owning.bringing import bring_cluster_key, bring_terraform_state
@@ -44,6 +44,14 @@ class Terraform:
 
     def outputs(self) -> object | None:
         return object() if self._file.is_file() else None
+
+
+@pytest.fixture(autouse=True)
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """All waits, which take no time."""
+    slept: list[float] = []
+    monkeypatch.setattr(SystemClock, "sleep", lambda clock, seconds: slept.append(seconds))
+    return slept
 
 
 @pytest.fixture
@@ -119,6 +127,37 @@ def test_the_first_controller_is_fenced(
     assert bucket.kept[journal_key] == kept
 
 
+def test_a_controller_that_lives_has_noticed_before_anything_is_brought(
+    first: tuple[Controller, Ownership], bucket: BucketInMemory, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two controllers would change one cluster otherwise, until the first one's next renewal."""
+    waits: list[tuple[float, bool]] = []
+
+    def sleep(clock: SystemClock, seconds: float) -> None:
+        waits.append((seconds, (root / "runs").exists()))
+        first[1]._tenure._heartbeat.beat()  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(SystemClock, "sleep", sleep)
+    assert centavo(root, "take-over", "--now") == 0
+    assert waits == [(pytest.approx(30.0), False)]
+    with pytest.raises(SupersededError):
+        first[1].check_surely()
+    assert centavo(root, "take-over", "--now") == 0
+    assert len(waits) == 1, "nobody lives whom this checkout could take the lease from"
+
+
+def test_a_person_who_does_not_wait_for_that_gives_the_cluster_back(
+    first: tuple[Controller, Ownership], bucket: BucketInMemory, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(clock: SystemClock, seconds: float) -> None:
+        raise StoppedError("Stopped.")
+
+    monkeypatch.setattr(SystemClock, "sleep", stop)
+    assert centavo(root, "take-over", "--now") == StoppedError.exit_code
+    now = from_document(bucket.kept[keys.LEASE][0])
+    assert now.released and now.run_holder == claim("first").holder and not (root / "runs").exists()
+
+
 def test_the_second_checkout_carries_the_run_to_its_end(
     first: tuple[Controller, Ownership], bucket: BucketInMemory, root: Path, world: World
 ) -> None:
@@ -138,7 +177,7 @@ def test_the_new_key_is_offered_and_the_old_one_stays_terraforms(
     here = environment(root)
     offered = [key for key in bucket.kept if key.startswith("control/keys/")]
     assert [bucket.kept[key][0] for key in offered] == [here.public_key_file.read_bytes()]
-    assert offered == [keys.public_key((here.state_directory / "checkout").read_text().strip())]
+    assert offered == [keys.public_key((here.state_directory / "checkout").read_text().split()[0])]
     assert here.cluster_key_file.read_text() == "ssh-ed25519 FIRST\n"
     assert centavo(root, "status", "--remote") == 0
     assert __import__("os").environ["TF_VAR_ssh_public_key"] == "ssh-ed25519 FIRST"

@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
 
@@ -160,9 +161,50 @@ def test_an_endpoint_that_takes_connections_and_never_answers_is_an_error(monkey
 def test_a_head_that_was_stopped_is_started_and_one_that_runs_or_is_gone_is_left_alone(group: str) -> None:
     aws, ec2 = Aws(REGION), boto3.client("ec2", region_name=REGION)
     worker = aws.instances("c")[0].instance_id
-    assert not aws.start_stopped(worker)
+    slept: list[float] = []
+    assert not aws.start_stopped(worker, slept.append)
     ec2.stop_instances(InstanceIds=[worker])
     assert worker not in {instance.instance_id for instance in aws.instances("c")}
-    assert aws.start_stopped(worker)
+    assert aws.start_stopped(worker, slept.append)
     assert worker in {instance.instance_id for instance in aws.instances("c")}
-    assert not aws.start_stopped("i-00000000000000000")
+    assert not aws.start_stopped("i-00000000000000000", slept.append) and slept == []
+
+
+class StoppingInstance:
+    """EC2 with one instance that stops slowly, and refuses to start it meanwhile."""
+
+    def __init__(self, looks: int, then: str = "stopped") -> None:
+        self.looks, self.then, self.is_started = looks, then, False
+
+    @property
+    def state(self) -> str:
+        return "stopping" if self.looks > 0 else self.then
+
+    def describe_instances(self, **_: object) -> dict[str, Any]:
+        return {"Reservations": [{"Instances": [{"State": {"Name": self.state}}]}]}
+
+    def start_instances(self, **_: object) -> None:
+        if self.state != "stopped":
+            raise ClientError({"Error": {"Code": "IncorrectInstanceState"}}, "StartInstances")
+        self.is_started = True
+
+    def wait(self, seconds: float) -> None:
+        self.looks -= 1
+
+
+@pytest.mark.parametrize(("then", "is_started"), [("stopped", True), ("terminated", False)])
+def test_a_head_that_is_still_stopping_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, then: str, is_started: bool
+) -> None:
+    aws, ec2 = Aws(REGION), StoppingInstance(looks=3, then=then)
+    monkeypatch.setattr(aws, "_ec2", ec2)
+    assert aws.start_stopped("i-1", ec2.wait) is is_started
+    assert ec2.is_started is is_started and ec2.looks == 0
+
+
+def test_a_head_that_never_stops_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws, ec2 = Aws(REGION), StoppingInstance(looks=1000)
+    monkeypatch.setattr(aws, "_ec2", ec2)
+    with pytest.raises(AwsError, match="i-1 has been stopping for 300 s"):
+        aws.start_stopped("i-1", ec2.wait)
+    assert not ec2.is_started

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from hashlib import md5
 
 from controller.domain.errors import AwsError
 from controller.domain.lease import Claim, HeadEnding, LeaseHolder, Place, SwitchSettings
@@ -16,7 +17,7 @@ SWITCH = SwitchSettings(
 
 
 class BucketInMemory:
-    """Objects as S3 keeps them.
+    """Objects as S3 keeps them: an ETag is the MD5 of the content, and no number of the version.
 
     Attributes:
         now: The bucket's own clock, which is also the monotonic clock of whoever uses it.
@@ -32,7 +33,6 @@ class BucketInMemory:
         self.before_write: Callable[[str], None] = lambda key: None
         self.kept: dict[str, tuple[bytes, str, float, int]] = {}
         self.writes: list[str] = []
-        self._versions = 0
 
     def read(self, key: str) -> Kept | None:
         self._speak()
@@ -62,8 +62,7 @@ class BucketInMemory:
 
     def put(self, key: str, content: bytes, generation: int = 0) -> None:
         """Writes as somebody who asks nobody."""
-        self._versions += 1
-        self.kept[key] = (content, f'"{self._versions}"', self.now, generation)
+        self.kept[key] = (content, f'"{md5(content).hexdigest()}"', self.now, generation)
         self.writes.append(key)
 
     def elapsed(self) -> float:

@@ -52,6 +52,16 @@ def test_a_renewal_puts_the_end_off_and_writes_what_is_known_of_the_run(
         hold(bucket, "two")
 
 
+def test_each_renewal_is_a_version_of_its_own_although_nothing_has_changed(
+    bucket: BucketInMemory, held: HeldLease
+) -> None:
+    versions = {bucket.kept[LEASE][1]}
+    for _ in range(2):
+        held.renew()
+        versions.add(bucket.kept[LEASE][1])
+    assert len(versions) == 3
+
+
 def test_the_lease_is_sure_from_when_its_renewal_was_sent_not_from_when_it_was_answered(
     bucket: BucketInMemory, held: HeldLease
 ) -> None:
@@ -135,12 +145,21 @@ def test_answers_that_are_always_lost_are_an_error_of_the_bucket(bucket: BucketI
     assert not held.is_lost
 
 
-def test_what_the_switch_has_written_into_the_lease_stays(bucket: BucketInMemory, held: HeldLease) -> None:
-    fired = Fired("head", "stalled", NOW)
-    bucket.put(LEASE, to_document(replace(kept(bucket), fired=fired)))
+def test_a_holder_on_whom_the_switch_has_fired_does_nothing_more_and_what_the_switch_wrote_stays(
+    bucket: BucketInMemory, held: HeldLease
+) -> None:
+    """The switch gives the fleet back. A controller that goes on would make it again."""
+    fired = Fired("head", "no-controller", NOW)
+    written = to_document(replace(kept(bucket), fired=fired))
+    bucket.put(LEASE, written)
     held.tell(step=9)
-    held.renew()
-    assert (kept(bucket).fired, kept(bucket).step) == (fired, 9)
+    with pytest.raises(SupersededError, match="switch of the head has given the cluster centavo-test back") as error:
+        held.renew()
+    assert "optimize` takes the cluster anew" in error.value.next_step and error.value.reason is not None
+    assert held.is_lost and bucket.kept[LEASE][0] == written
+    with pytest.raises(SupersededError):
+        held.check()
+    assert hold(bucket, "one").lease.fired is None
 
 
 def test_a_holder_of_the_same_id_in_an_earlier_generation_is_another_one(

@@ -147,6 +147,7 @@ def test_the_lease_says_how_far_the_run_is(own: Ownership, bucket: BucketInMemor
     own.end()
     lease = kept(bucket)
     assert (lease.run, lease.stage, lease.step, lease.step_at) == (journal.info().run, "training", 12, NOW)
+    assert lease.run_holder == claim("one").holder
     assert lease.released
 
 

@@ -12,6 +12,7 @@ import pytest
 from controller.domain.errors import AwsError, LockedError
 from controller.domain.lease import Fired, Lease
 from controller.domain.reasons.writing import LeaseHeld, LeaseUnreadable
+from controller.owning.held import HeldLease
 from controller.owning.keys import LEASE
 from controller.owning.lease_document import from_document, to_document
 from controller.owning.taking import Taken, see, take
@@ -100,7 +101,8 @@ def test_what_is_no_lease_is_refused_and_replaced_by_force_only(bucket: BucketIn
         taken(bucket, "one")
     assert isinstance(error.value.reason, LeaseUnreadable) and "take-over --now" in error.value.next_step
     assert bucket.kept[LEASE][0] == content
-    assert taken(bucket, "one", by_force=True).lease.generation == 42
+    by_force = taken(bucket, "one", by_force=True)
+    assert by_force.lease.generation == 42 and by_force.is_by_force, "its holder may live"
 
 
 def test_a_lease_without_any_generation_gets_one_that_was_never_given(bucket: BucketInMemory) -> None:
@@ -115,6 +117,14 @@ def test_a_taker_whose_answer_was_lost_finds_that_it_has_the_lease(bucket: Bucke
     assert bucket.writes == [LEASE]
 
 
+def test_a_taker_whose_answer_was_lost_knows_whom_it_follows(bucket: BucketInMemory) -> None:
+    """It would begin a new run beside the one of its predecessor otherwise."""
+    first = taken(bucket, "one").lease
+    bucket.loses_answers = 1
+    second = taken(bucket, "two", by_force=True)
+    assert second.before == first and second.is_by_force and second.lease == kept(bucket)
+
+
 def test_who_was_faster_is_told(bucket: BucketInMemory) -> None:
     def somebody_else(key: str) -> None:
         bucket.before_write = lambda key: None
@@ -124,6 +134,21 @@ def test_who_was_faster_is_told(bucket: BucketInMemory) -> None:
     with pytest.raises(LockedError) as error:
         taken(bucket, "slow")
     assert isinstance(error.value.reason, LeaseHeld) and kept(bucket).holder.id == "fast"
+
+
+def test_a_holder_that_wakes_and_renews_just_after_somebody_has_looked_keeps_its_lease(bucket: BucketInMemory) -> None:
+    slow = HeldLease(bucket, taken(bucket, "slow"), bucket.elapsed)
+    bucket.now += 101
+
+    def wake(key: str) -> None:
+        bucket.before_write = lambda key: None
+        slow.renew()
+
+    bucket.before_write = wake
+    with pytest.raises(LockedError):
+        taken(bucket, "next")
+    slow.check_surely()
+    assert kept(bucket).holder.id == "slow"
 
 
 def test_a_taker_that_others_are_always_faster_than_gives_up(bucket: BucketInMemory) -> None:

@@ -57,6 +57,7 @@ EXAMPLES: tuple[Reason, ...] = (
     w.LeaseHeld("centavo", "eve", "elsewhere", 4711, "centavo optimize", 1_800_000_000.0, 12.4, 900.0),
     w.LeaseUnreadable("centavo", "control/lease.json", "JSONDecodeError: Expecting value"),
     w.LeaseTaken("centavo", "`centavo take-over` of eve@elsewhere (process 4711)"),
+    w.LeaseFired("centavo", "head", "no-controller"),
     w.LeaseUncertain("centavo", "AWS did not write control/lease.json"),
     w.NotWritten("runs/20270115T080000Z", "database or disk is full"),
     m.AwsFailed("list the cluster's instances", "Could not connect to the endpoint URL"),
