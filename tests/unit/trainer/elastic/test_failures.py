@@ -18,6 +18,7 @@ LOSSES = [
     f"MXNetError: [{GLOO}/transport/tcp/pair.cc:589] Read error [127.0.0.1]:30132: Connection reset by peer",
     f"[{GLOO}/transport/tcp/unbound_buffer.cc:81] Timed out waiting 5000ms for recv operation to complete",
     f"[enforce fail at {GLOO}/transport/tcp/pair.cc:490] op.preamble.length <= op.nbytes. 5 vs 4",
+    "MXNetError: Application timeout caused pair closure",
     f"Traceback (most recent call last):\nMXNetError: [{GLOO}/transport/tcp/pair.cc:598] Connection closed by peer",
 ]
 OTHERS = [
