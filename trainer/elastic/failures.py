@@ -13,7 +13,8 @@ from trainer.elastic.errors import WorldLostError
 
 _LOSS = re.compile(
     r"^(?:\S*MXNetError: )?"
-    r"(?:Horovod has been shut down|\[(?:enforce fail at )?\S*/gloo/\S+:\d+\] |Application timeout caused pair closure)",
+    r"(?:Horovod has been shut down|Application timeout caused pair closure|"
+    r"\[(?:enforce fail at )?\S*/gloo/\S+:\d+\] )",
     re.MULTILINE,
 )
 """How the message of an MXNetError that means a lost rank begins.
@@ -24,9 +25,8 @@ MXNet has no type of its own for it. There are three messages (Horovod 0.28.1):
   thread has ended, as it does when the connection to a rank breaks between two operations.
 - An operation that moves data fails with gloo's own message, which begins with the place in gloo's sources
   (`GLOO_ERROR_MSG`, gloo/common/error.h), as in "[…/gloo/transport/tcp/pair.cc:589] Read error […]".
-- Where one operation has timed out, gloo closes its other connections, and what waits there fails with "Application timeout
-  caused pair closure" alone (gloo/transport/tcp/unbound_buffer.cc). Without it a partition that all ranks notice at once
-  ended the attempt, and the training began again at its last checkpoint.
+- Where one operation has timed out, gloo closes its other connections. What waits there fails with "Application timeout
+  caused pair closure" alone (gloo/transport/tcp/unbound_buffer.cc).
 
 Everything else is an error of the program or of the node, which a new world would not mend.
 """

@@ -70,8 +70,8 @@ def finally_no_worker_runs(trial: Trial) -> Iterator[str]:
 def the_cost_is_bounded_and_metered(trial: Trial) -> Iterator[str]:
     """Checks invariant 5: nothing beyond both fleets was asked for, and the journal's costs are those of the world.
 
-    One process measures time by a clock that nobody sets. From one process to the next there is only the time of day, so
-    that the journal counts what that was set by meanwhile.
+    One process measures time by a clock that nobody sets. From one process to the next there is only the time of day.
+    So the journal counts what that was set by meanwhile.
     """
     for asked in trial.world.capacities:
         beyond = Fleet(asked).beyond(trial.scenario.most)
