@@ -14,6 +14,7 @@ STOPPED = "stopped"
 """The status of a run whose training was stopped because a person asked for it."""
 HANDED_OVER = "handed_over"
 """The status of a run, in the folder of the machine that handed it to the head. Its further journal is there."""
+GIVEN_BACK = "The workers were given back; the head stops itself later, and `centavo destroy` removes it."
 
 
 def error_of(report: Mapping[str, Any], directory: Path) -> CentavoError | None:
@@ -29,16 +30,16 @@ def error_of(report: Mapping[str, Any], directory: Path) -> CentavoError | None:
     if report["status"] == BUDGET_REACHED:
         return BudgetReachedError(
             f"The training was stopped: {reason}.",
-            f"The workers were given back, the head runs on. The storage of the run has the last checkpoint,"
+            f"{GIVEN_BACK} The storage of the run has the last checkpoint,"
             f" {directory}/report.html what was reached. A larger BUDGET= lets the next run go further.",
         )
     if report["status"] == STOPPED:
         return AskedToStopError(
             f"The training was stopped: {reason}.",
-            f"The workers were given back, the head runs on. The storage of the run has the last checkpoint,"
+            f"{GIVEN_BACK} The storage of the run has the last checkpoint,"
             f" {directory}/report.html what was reached.",
         )
     return TrainingFailedError(
         f"The training failed: {reason}.",
-        f"Its logs are in {directory}/results. The workers were given back, the head runs on.",
+        f"Its logs are in {directory}/results. {GIVEN_BACK}",
     )
