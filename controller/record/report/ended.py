@@ -36,8 +36,7 @@ def error_of(report: Mapping[str, Any], directory: Path) -> CentavoError | None:
     if report["status"] == STOPPED:
         return AskedToStopError(
             f"The training was stopped: {reason}.",
-            f"{GIVEN_BACK} The storage of the run has the last checkpoint,"
-            f" {directory}/report.html what was reached.",
+            f"{GIVEN_BACK} The storage of the run has the last checkpoint, {directory}/report.html what was reached.",
         )
     return TrainingFailedError(
         f"The training failed: {reason}.",
