@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Event, Thread
 
 from controller.domain.errors import AwsError, SupersededError
 from controller.edges.clock import elapsed_s
+from controller.owning.background import Background
 from controller.owning.fenced import FencedWriter
 from controller.owning.sources import Signature, Source
 
@@ -39,24 +39,20 @@ class Copies:
         self._copied: dict[str, Signature] = {}
         self._not_before: dict[str, float] = {}
         self._trouble, self._is_over = "", False
-        self._wake, self._stops = Event(), False
-        self._thread = Thread(target=self._run, name="copies", daemon=True)
+        self._background = Background("copies", self.round, lambda: LEAST_GAP_S)
 
     def start(self) -> None:
         """Begins to copy, at once."""
-        self._wake.set()
-        self._thread.start()
+        self._background.wake()
+        self._background.start()
 
     def wake(self) -> None:
         """Looks now whether something has changed."""
-        self._wake.set()
+        self._background.wake()
 
     def stop(self) -> None:
         """Copies nothing more, from the return of this call on."""
-        self._stops = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._background.stop()
 
     def finish(self) -> None:
         """Stops, and copies what has changed since. What takes longer than `FINAL_S` or fails is told."""
@@ -102,10 +98,3 @@ class Copies:
         if trouble != self._trouble:
             self._tell(trouble or "the state of the run is copied to the bucket again")
         self._trouble = trouble
-
-    def _run(self) -> None:
-        while not self._stops:
-            self._wake.wait(LEAST_GAP_S)
-            self._wake.clear()
-            if not self._stops:
-                self.round()

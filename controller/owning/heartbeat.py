@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event, Thread
 
 from controller.domain.errors import AwsError, SupersededError
+from controller.owning.background import Background
 from controller.owning.held import HeldLease
 
 RENEWALS = 4
@@ -28,24 +28,20 @@ class Heartbeat:
 
     def __init__(self, held: HeldLease, is_alive: Callable[[], bool], tell: Callable[[str], None]) -> None:
         self._held, self._is_alive, self._tell = held, is_alive, tell
-        self._trouble = ""
-        self._wake, self._stops = Event(), False
-        self._thread = Thread(target=self._run, name="lease", daemon=True)
+        self._trouble, self._is_well = "", True
+        self._background = Background("lease", self._beat_on, self._pause_s)
 
     def start(self) -> None:
         """Begins to renew the lease."""
-        self._thread.start()
+        self._background.start()
 
     def wake(self) -> None:
         """Renews the lease now, because what it says has changed."""
-        self._wake.set()
+        self._background.wake()
 
     def stop(self) -> None:
         """Renews it no more, from the return of this call on."""
-        self._stops = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._background.stop()
 
     def beat(self) -> bool:
         """Renews the lease once. Returns whether it shall be renewed in its usual rhythm; else soon."""
@@ -69,11 +65,8 @@ class Heartbeat:
             self._tell(trouble or "the cluster's lease is renewed again")
         self._trouble = trouble
 
-    def _run(self) -> None:
-        """Beats until it is stopped."""
-        is_well = True
-        while not self._stops:
-            self._wake.wait(self._held.lease.lasts_s / (RENEWALS if is_well else RETRIES))
-            self._wake.clear()
-            if not self._stops:
-                is_well = self.beat()
+    def _beat_on(self) -> None:
+        self._is_well = self.beat()
+
+    def _pause_s(self) -> float:
+        return self._held.lease.lasts_s / (RENEWALS if self._is_well else RETRIES)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from controller.record.export.repeating import repeating
 from controller.shipping.log import Source
 from controller.shipping.sending import CloudWatch, connect
 from controller.shipping.shipper import Shipper
 from controller.shipping.streams import CONTROLLER, stream
 
 EVERY_S = 2.0
-LAST_S = 5.0
-"""How long the end of a command waits for the last lines to be sent."""
 STATE_FILE = "shipped.json"
 
 
@@ -40,17 +39,9 @@ class CloudLog:
     now: Callable[[], float]
     tell: Callable[[str], None]
 
-    @contextmanager
-    def sent(self) -> Iterator[None]:
+    def sent(self) -> AbstractContextManager[None]:
         """Sends what is new in the log again and again while inside, and what is left at the end."""
-        ends = threading.Event()
-        thread = threading.Thread(target=self._send, args=(ends,), name="cloud log", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ends.set()
-            thread.join(LAST_S)
+        return repeating("cloud log", self._send)
 
     def _send(self, ends: threading.Event) -> None:
         shipper: Shipper | None = None

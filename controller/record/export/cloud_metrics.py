@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from prometheus_client import CollectorRegistry
 
 from controller.edges.aws import client_config
+from controller.record.export.repeating import repeating
 
 NAMESPACE = "Centavo"
 EVERY_S = 60.0
-LAST_S = 5.0
-"""How long the end of a command waits for a call that is under way."""
 SENT: Mapping[str, tuple[str, str]] = {
     "centavo_training_step": ("TrainingStep", "Count"),
     "centavo_training_steps": ("TrainingSteps", "Count"),
@@ -91,17 +90,9 @@ class CloudMetrics:
     now: Callable[[], float]
     tell: Callable[[str], None]
 
-    @contextmanager
-    def sent(self) -> Iterator[None]:
+    def sent(self) -> AbstractContextManager[None]:
         """Sends the metrics again and again while inside."""
-        ends = threading.Event()
-        thread = threading.Thread(target=self._send, args=(ends,), name="cloud metrics", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ends.set()
-            thread.join(LAST_S)
+        return repeating("cloud metrics", self._send)
 
     def all(self, progress: Progress) -> list[Metric]:
         """Returns all metrics at this moment."""

@@ -9,11 +9,12 @@ import yaml
 
 from controller.commands.context import Context
 from controller.domain import Observation
-from tests.unit.controller.harness import SETTINGS
+from tests.unit.controller.harness import SETTINGS, Controller
 from tests.unit.controller.record.synthetic import PRICES
 from tests.unit.controller.review.conftest import checkout, github
+from tests.unit.controller.world import World
 
-__all__ = ["checkout", "down", "github", "root", "up"]
+__all__ = ["checkout", "down", "github", "one", "root", "up"]
 
 
 @pytest.fixture
@@ -25,6 +26,19 @@ def root(tmp_path: Path) -> Path:
     (environment / "prices.yml").write_text(yaml.safe_dump(PRICES))
     (tmp_path / "training.yml").write_text("model: { preset: tiny }\n")
     return tmp_path
+
+
+@pytest.fixture
+def one(root: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Controller:
+    """An environment that is up, with a run whose nodes run and were not prepared yet."""
+    controller = Controller(world, root)
+    controller.bring_up()
+    world.advance(60)
+    monkeypatch.setattr(Context, "terraform", lambda *_: controller.terraform)
+    monkeypatch.setattr(Context, "cluster", lambda *_: controller.cluster)
+    monkeypatch.setattr("controller.commands.shared.unfinished.unfinished_run", lambda *_: controller.journal)
+    monkeypatch.setattr("controller.commands.destroy.latest_run", lambda *_: controller.journal)
+    return controller
 
 
 class Environment:

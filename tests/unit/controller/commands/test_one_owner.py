@@ -27,7 +27,6 @@ from tests.unit.controller.commands.command_line import Captured, centavo
 from tests.unit.controller.harness import Controller
 from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim, wait_until
 from tests.unit.controller.record import synthetic
-from tests.unit.controller.world import World
 
 ALONE = ["apply", "configure", "train", "optimize", "destroy"]
 
@@ -37,19 +36,6 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> BucketInMemory:
     bucket = BucketInMemory()
     monkeypatch.setattr(owned, "bucket_of", lambda environment: bucket)
     return bucket
-
-
-@pytest.fixture
-def one(root: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Controller:
-    """An environment that is up, with a run whose nodes run and were not prepared yet."""
-    controller = Controller(world, root)
-    controller.bring_up()
-    world.advance(60)
-    monkeypatch.setattr(Context, "terraform", lambda *_: controller.terraform)
-    monkeypatch.setattr(Context, "cluster", lambda *_: controller.cluster)
-    monkeypatch.setattr("controller.commands.shared.unfinished.unfinished_run", lambda *_: controller.journal)
-    monkeypatch.setattr("controller.commands.destroy.latest_run", lambda *_: controller.journal)
-    return controller
 
 
 def kept(bucket: BucketInMemory) -> Lease:

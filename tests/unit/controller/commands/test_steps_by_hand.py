@@ -7,27 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.commands.context import Context
 from controller.domain import Fleet
 from controller.domain.reasons.ending import EnvironmentDestroyed
 from controller.edges.account.bucket import Contents
 from controller.record.journal import Journal, Stage
 from tests.unit.controller.commands.command_line import Captured, centavo
 from tests.unit.controller.harness import Controller
-from tests.unit.controller.world import World
-
-
-@pytest.fixture
-def one(root: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Controller:
-    """An environment that is up, with a run whose nodes run and were not prepared yet."""
-    controller = Controller(world, root)
-    controller.bring_up()
-    world.advance(60)
-    monkeypatch.setattr(Context, "terraform", lambda *_: controller.terraform)
-    monkeypatch.setattr(Context, "cluster", lambda *_: controller.cluster)
-    monkeypatch.setattr("controller.commands.shared.unfinished.unfinished_run", lambda *_: controller.journal)
-    monkeypatch.setattr("controller.commands.destroy.latest_run", lambda *_: controller.journal)
-    return controller
 
 
 def test_configure_prepares_the_nodes_and_starts_nothing(one: Controller, root: Path, capsys: Captured) -> None:

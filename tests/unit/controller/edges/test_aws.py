@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -11,34 +10,17 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from moto.moto_api._internal.models import moto_api_backend
-from moto.server import ThreadedMotoServer
 
 from controller.domain.errors import AwsError
 from controller.edges import aws
 from controller.edges.aws import Aws
+from tests.unit.controller.edges.bucket.on_moto import REGION, moto
 
-REGION = "us-east-1"
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    moto_api_backend.reset()
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    for name, value in {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-    }.items():
-        monkeypatch.setenv(name, value)
-    yield f"http://{host}:{port}"
-    server.stop()
+__all__ = ["moto"]
 
 
 @pytest.fixture
-def group(endpoint: str) -> str:
+def group(moto: str) -> str:
     """A group of three protected c5.large, tagged as Terraform does it."""
     ec2, groups = boto3.client("ec2", region_name=REGION), boto3.client("autoscaling", region_name=REGION)
     subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
@@ -114,7 +96,7 @@ def activity(status: str, second: int, message: str | None = None) -> dict[str, 
     }
 
 
-def test_failed_launches_since_a_time_say_why(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_launches_since_a_time_say_why(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
     aws = Aws(REGION)
     monkeypatch.setattr(
         aws._groups,

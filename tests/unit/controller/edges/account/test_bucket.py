@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
-from moto.moto_api._internal.models import moto_api_backend
-from moto.server import ThreadedMotoServer
 
 from controller.domain.errors import AwsError
 from controller.edges.account import bucket as edge
 from controller.edges.account.bucket import Bucket, Contents
 from controller.edges.account.left_over import left_over
+from tests.unit.controller.edges.bucket.on_moto import REGION, moto
 
-REGION = "us-east-1"
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    moto_api_backend.reset()
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    yield
-    server.stop()
+__all__ = ["moto"]
 
 
 @pytest.fixture
-def s3(endpoint: None) -> Any:
+def s3(moto: str) -> Any:
     s3 = boto3.client("s3", region_name=REGION)
     s3.create_bucket(Bucket="results")
     s3.put_bucket_versioning(Bucket="results", VersioningConfiguration={"Status": "Enabled"})
@@ -83,7 +68,7 @@ def test_a_version_that_may_not_be_deleted_is_named(s3: Any, monkeypatch: pytest
     assert "s3:DeleteObjectVersion" in error.value.next_step
 
 
-def test_what_is_left_is_found_by_the_clusters_tag(endpoint: None) -> None:
+def test_what_is_left_is_found_by_the_clusters_tag(moto: str) -> None:
     ec2 = boto3.client("ec2", region_name=REGION)
     tags = [{"Key": "centavo:cluster", "Value": "c"}]
     image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]

@@ -15,16 +15,17 @@ REGION = "us-east-1"
 
 
 @pytest.fixture
-def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """AWS, served by moto."""
+def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """AWS, served by moto at this URL."""
     moto_api_backend.reset()
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
     host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    url = f"http://{host}:{port}"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    yield
+    yield url
     server.stop()
 
 
@@ -37,7 +38,7 @@ def make_bucket(name: str, cluster: str | None = None) -> None:
 
 
 @pytest.fixture
-def bucket_on_moto(moto: None) -> BucketObjects:
+def bucket_on_moto(moto: str) -> BucketObjects:
     """A bucket that is empty."""
     make_bucket("control")
     return BucketObjects(REGION, "control")

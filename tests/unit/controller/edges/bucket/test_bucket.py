@@ -91,12 +91,12 @@ def test_a_refused_write_is_no_lost_race(monkeypatch: pytest.MonkeyPatch) -> Non
         edge._conditionally(call)
 
 
-def test_a_missing_bucket_is_an_error(moto: None) -> None:
+def test_a_missing_bucket_is_an_error(moto: str) -> None:
     with pytest.raises(AwsError, match="NoSuchBucket"):
         BucketObjects(REGION, "none").write("k", b"x", follows=None, generation=1)
 
 
-def test_the_bucket_is_found_by_its_name_and_the_tag_of_its_cluster(moto: None) -> None:
+def test_the_bucket_is_found_by_its_name_and_the_tag_of_its_cluster(moto: str) -> None:
     make_bucket("mine-local-1", "mine-local")
     make_bucket("mine-untagged")
     make_bucket("else-1", "mine")
@@ -108,7 +108,7 @@ def test_the_bucket_is_found_by_its_name_and_the_tag_of_its_cluster(moto: None) 
         find_bucket(REGION, "mine")
 
 
-def test_a_bucket_that_was_deleted_a_moment_ago_does_not_count(moto: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_that_was_deleted_a_moment_ago_does_not_count(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make_bucket("mine-1", "mine")
     monkeypatch.setattr("controller.edges.bucket.find.NO_TAGS", ("NoSuchBucket",))
     assert find_bucket(REGION, "mine") == "mine-1"
