@@ -29,8 +29,8 @@ class Watch:
         latest: When the run must have ended.
         has_begun: Whether the first fault has happened.
         has_happened: Whether all faults have happened.
-        heal_passes: How many passes there were from the first fault's beginning until all of them were over and every paid
-            node trained, or the run had ended with none.
+        heal_passes: How many passes there were from the first fault's beginning until all of them were over and every
+            paid node trained, or the run had ended with none.
         stuck_passes: The most passes in a row that changed nothing although something was left to do.
         stuck_on: What was left to do then.
         disagreements: What did not agree at rest.
