@@ -24,7 +24,7 @@ Target = tuple[str, Mapping[str, str]]
 UNLIMITED = ("Describe", "List", "Get")
 """How actions begin that EC2 and Auto Scaling cannot limit to a resource."""
 WITHOUT_RESOURCES = ("pricing", "servicequotas", "tag", "sts")
-ON_EVERYTHING = ("cloudwatch:PutMetricData", "kms:ListAliases", "kms:CreateKey", "iam:ListRoles", "iam:ListUsers")
+ON_EVERYTHING = ("kms:ListAliases", "kms:CreateKey", "iam:ListRoles", "iam:ListUsers")
 
 
 def questions_of(request: ApiRequest) -> list[Question]:
@@ -84,17 +84,25 @@ def _of_iam(request: ApiRequest) -> list[Target]:
 
 
 def _of_kms(request: ApiRequest) -> list[Target]:
-    """Returns the key, with its aliases. A key without an alias has no value of that condition."""
+    """Returns the key, with its tags and its aliases. A key without an alias has no value of that condition."""
     key_id = request.text("KeyId", "TargetKeyId")
     if not key_id:
         return []
     key_id = key_id.rpartition("/")[2]
-    aliases = kms_backends[DEFAULT_ACCOUNT_ID][request.region].key_to_aliases.get(key_id, ())
-    context = {"kms:ResourceAliases": sorted(aliases)[0]} if aliases else {}
-    return [(_arn(request, f"key/{key_id}"), context)]
+    return [(_arn(request, f"key/{key_id}"), context_of_key(key_id, request.region))]
+
+
+def context_of_key(key_id: str, region: str) -> dict[str, str]:
+    """Returns what conditions look at on a KMS key."""
+    backend = kms_backends[DEFAULT_ACCOUNT_ID][region]
+    aliases = sorted(backend.key_to_aliases.get(key_id, ()))
+    tags = backend.tagger.get_tag_dict_for_resource(key_id)
+    return {**_tagged(tags, "kms"), **({"kms:ResourceAliases": aliases[0]} if aliases else {})}
 
 
 def _of_cloudwatch(request: ApiRequest) -> list[Target]:
+    if request.action == "PutMetricData":
+        return [(EVERYTHING, {"cloudwatch:namespace": request.text("Namespace")})]
     names = request.numbered("AlarmNames") or ([request.text("AlarmName")] if request.text("AlarmName") else [])
     return [(_arn(request, f"alarm:{name}"), {}) for name in names]
 

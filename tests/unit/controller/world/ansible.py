@@ -155,6 +155,8 @@ class WorldAnsible:
         self._refuse_unreachable("site.yml", nodes, PLAYBOOK_LIMIT_S)
 
     def _fetch(self, destination: Path) -> None:
+        if not self.world.head.has_results:
+            return
         (destination / "scores.json").write_text(
             json.dumps(
                 {
