@@ -18,6 +18,7 @@ import jinja2
 import pytest
 
 from tests.support.local_cloud import LocalCloud, wait_until
+from tests.support.roles import make_profile
 from tests.unit.controller.warden.stand_ins import document
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1200)]
@@ -52,7 +53,7 @@ class Cluster:
         (folder / "program").mkdir()
         (folder / "program" / "warden").symlink_to(ROOT / "controller" / "warden")
         self.s3.create_bucket(Bucket="unit-bucket")
-        profile = self._profile()
+        profile = make_profile(self.cloud, "node", "s3:*", "autoscaling:*", "ec2:*")
         tags = [{"Key": "centavo:cluster", "Value": "unit"}, {"Key": "centavo:role", "Value": "head"}]
         self.head = cloud.run(
             IamInstanceProfile={"Name": profile}, TagSpecifications=[{"ResourceType": "instance", "Tags": tags}]
@@ -68,13 +69,6 @@ class Cluster:
         wait_until(lambda: "Contents" in self.s3.list_objects_v2(Bucket="unit-bucket"), "the first lease", LIMIT_S)
         for instance_id in (self.head, *self.workers):
             self._prepare(instance_id)
-
-    def _profile(self) -> str:
-        iam = self.cloud.client("iam")
-        iam.create_role(RoleName="node", AssumeRolePolicyDocument="{}")
-        iam.create_instance_profile(InstanceProfileName="node")
-        iam.add_role_to_instance_profile(InstanceProfileName="node", RoleName="node")
-        return "node"
 
     def _controller(self) -> subprocess.Popen[bytes]:
         lease = json.dumps(document(cluster="unit", lasts_s=SWITCH["lease_s"], switch=SWITCH))

@@ -162,10 +162,10 @@ def test_the_hosts_file_gets_the_addresses_and_the_journal_knows_of_the_members_
 
 
 def test_results_come_into_the_runs_folder_again_and_again(desk: Desk) -> None:
-    desk.nodes.fetch_results()
-    desk.nodes.fetch_results()
     results = desk.reaching.run_directory / "results"
-    assert results.is_dir()
+    assert desk.nodes.fetch_results() is False and results.is_dir()
+    (results / "scores.json").touch()
+    assert desk.nodes.fetch_results() is True
     assert [(p["playbook"], p["destination"]) for p in desk.playbooks.played] == [("fetch.yml", str(results))] * 2
 
 
