@@ -17,9 +17,15 @@ locals {
       system_packages = var.system_packages
       agent_region    = role == "head" && local.head_sessions ? data.aws_region.this.name : ""
     })
-    every_boot = templatefile("${path.module}/templates/every_boot.sh.tftpl", {
-      login_user = var.login_user
-    })
+    every_boot = join("", [
+      templatefile("${path.module}/templates/every_boot.sh.tftpl", { login_user = var.login_user }),
+      role == "head" ? "" : templatefile("${path.module}/templates/prepare.sh.tftpl", {
+        program = file("${path.module}/templates/boot_bundle.py")
+        bucket  = module.storage.bucket
+        region  = data.aws_region.this.name
+        cluster = var.cluster
+      }),
+    ])
   })) }
 
   image = {
