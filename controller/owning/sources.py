@@ -82,21 +82,25 @@ class BootBundleSource:
 
     @property
     def key(self) -> str:
-        """The object's key, as the pointer has it; empty while there is no bundle."""
-        with suppress(OSError, ValueError):
-            return str(json.loads((self.directory / POINTER_FILE).read_text(encoding="utf-8"))["key"])
-        return ""
+        """The object's key, with the digest that the pointer has."""
+        return bundle_key(self._digest())
 
     def signature(self) -> Signature | None:
-        """Returns size and time of the bundle."""
-        return _signature(self.directory / BUNDLE_FILE) if self.key else None
+        """Returns size and time of the bundle; None where no pointer names one."""
+        return _signature(self.directory / BUNDLE_FILE) if self._digest() else None
 
     def content(self) -> bytes | None:
         """Returns the bundle, unless it has just been replaced and the pointer has not."""
         with suppress(OSError):
             content = (self.directory / BUNDLE_FILE).read_bytes()
-            return content if self.key == bundle_key(hashlib.sha256(content).hexdigest()) else None
+            return content if self._digest() == hashlib.sha256(content).hexdigest() else None
         return None
+
+    def _digest(self) -> str:
+        """Returns the digest that the pointer has; empty without a pointer."""
+        with suppress(OSError, ValueError):
+            return str(json.loads((self.directory / POINTER_FILE).read_text(encoding="utf-8"))["sha256"])
+        return ""
 
 
 @dataclass(frozen=True)

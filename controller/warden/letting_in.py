@@ -48,12 +48,12 @@ def hosts_wanted(hosts: str, run: str, members: Collection[str]) -> str | None:
     return None if wanted == named else "\n".join([first, *(f"{one}:1" for one in wanted)]) + "\n"
 
 
-def is_left_alone(now: Situation, run: str | None) -> bool:
+def is_left_alone(now: Situation, run: str) -> bool:
     """Returns whether the head's run goes on and no controller holds the lease."""
     lease = now.lease
     if lease is None or now.is_kept or lease.fired_by is not None or lease.stage in OVER:
         return False
-    return run is not None and lease.run == run
+    return lease.run == run
 
 
 class LettingIn:
@@ -72,16 +72,15 @@ class LettingIn:
 
     def watch(self, look: Look, now: Situation) -> None:
         """Writes the hosts file, where no controller does and other workers are in service than it names."""
-        run = self._node.run()
-        if run is None or not is_left_alone(now, run) or not self._node.wants(LAUNCHER):
+        run, hosts = self._node.run(), self._node.hosts()
+        if run is None or hosts is None or not is_left_alone(now, run) or not self._node.wants(LAUNCHER):
             return
         try:
             members = self._members()
         except AWS_ERRORS as error:
             self._tell(f"who is in service is not known, and the hosts file stays as it is: {error}")
             return
-        hosts = self._node.hosts()
-        wanted = None if hosts is None else hosts_wanted(hosts, run, members)
+        wanted = hosts_wanted(hosts, run, members)
         if wanted is None or self._bucket.look().etag != look.etag:
             return
         self._node.write_hosts(wanted)
