@@ -6,7 +6,6 @@ import datetime
 import hashlib
 import importlib.util
 import json
-import re
 import subprocess
 import sys
 import threading
@@ -26,8 +25,8 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from controller.edges.archive import packed
+from tests.support.user_data import PROGRAM, user_data, worker_every_boot
 
-PROGRAM = Path(__file__).resolve().parents[3] / "terraform" / "templates" / "boot_bundle.py"
 WRITTEN = datetime.datetime(2026, 11, 23, 3, tzinfo=datetime.timezone.utc)
 MOST_USER_DATA = 16384
 """Bytes that EC2 takes (EC2 User Guide, \"Run commands when you launch an EC2 instance with user data input\")."""
@@ -280,23 +279,10 @@ def test_the_signature_is_the_one_that_botocore_makes(node: Node, monkeypatch: p
 
 
 def test_the_user_data_of_a_worker_runs_the_program_and_is_not_too_large(tmp_path: Path) -> None:
-    values = {"login_user": "", "bucket": "a-bucket", "region": "eu-west-3", "cluster": "unit"}
-    values |= {"program": "import json, sys\nprint(json.dumps(sys.argv[1:]))", "fact_path": "~", "agent_region": ""}
-
-    def rendered(name: str, **more: str) -> str:
-        text = re.sub(r"packages=\(.*\)", "packages=()", (PROGRAM.parent / name).read_text())
-        return re.sub(r"(?<!\$)\$\{(\w+)\}", lambda one: {**values, **more}[one[1]], text).replace("$${", "${")
-
-    script = rendered("every_boot.sh.tftpl") + rendered("prepare.sh.tftpl")
-    done = subprocess.run(
-        ["bash", "-c", script],
-        check=False,
-        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-    )
+    script = worker_every_boot("a-bucket", "unit", program="import json, sys\nprint(json.dumps(sys.argv[1:]))")
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", script], check=False, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == ["--bucket", "a-bucket", "--region", "eu-west-3", "--cluster", "unit"]
-    scripts = {"first_boot": rendered("boot.sh.tftpl")}
-    whole = rendered("every_boot.sh.tftpl") + rendered("prepare.sh.tftpl", program=PROGRAM.read_text())
-    assert len(rendered("user_data.tftpl", every_boot=whole, **scripts)) < MOST_USER_DATA - 1000, "room for long names"
+    assert json.loads(done.stdout) == ["--bucket", "a-bucket", "--region", "us-east-1", "--cluster", "unit"]
+    whole = user_data(worker_every_boot("b" * 63, "c" * 25), login_user="admin")
+    assert len(whole) < MOST_USER_DATA - 1000, "room for packages and long names"
