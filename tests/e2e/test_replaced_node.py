@@ -11,22 +11,20 @@ from typing import Any
 
 import pytest
 
-from tests.support.sandbox import Sandbox, client_of, make_sandbox, running_instances, wait_until
+from tests.support.sandbox import Sandbox, edit_yaml, make_sandbox, running_instances, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1800)]
-LIMIT_S = 600.0
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3600)]
+LIMIT_S = 900.0
 
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
     with ExitStack() as stack:
-        yield make_sandbox(
-            tmp_path / "checkout",
-            stack,
-            initial={"c5.large": 2},
-            speeds={"c5.large": 0.3},
-            steps=100_000,
-        )
+        one = make_sandbox(
+            tmp_path / "checkout", stack, initial={"c5.large": 2}, speeds={"c5.large": 0.3}, steps=100_000
+        )  # fmt: skip
+        edit_yaml(one.environment / "centavo.yml", lambda it: it["controller"]["timeouts"].update(configure_s=1200))
+        yield one
 
 
 def workers(sandbox: Sandbox) -> dict[str, str]:
@@ -53,7 +51,9 @@ def trains(sandbox: Sandbox, instance_ids: set[str]) -> bool:
 
 def test_a_node_that_its_group_replaces_at_night_trains_without_anybody(sandbox: Sandbox) -> None:
     for command in ("apply", "configure", "train"):
+        began = time.monotonic()
         assert sandbox.centavo(command).returncode == 0
+        print(f"`centavo {command}` took {time.monotonic() - began:.0f} s")
     before = workers(sandbox)
     wait_until(lambda: trains(sandbox, set(before)), LIMIT_S, "the training")
     lost = sorted(before)[0]
@@ -69,6 +69,4 @@ def test_a_node_that_its_group_replaces_at_night_trains_without_anybody(sandbox:
     print(f"the replacement trained {time.monotonic() - began:.0f} s after it ran")
     again = sandbox.centavo("configure")
     assert again.returncode == 0 and "changed=0" in again.stdout, "Ansible from outside finds nothing to change"
-    pointer = client_of(sandbox.root, sandbox.endpoint, "s3")
-    assert pointer is not None
     assert sandbox.centavo("destroy").returncode == 0
