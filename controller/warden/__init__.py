@@ -8,6 +8,7 @@ The controller owns a cluster while it renews the lease `control/lease.json` in 
 
 - The head looks at the lease. It gives the workers back when the lease has run out, when the training has ended long
   ago, or when no step was made for too long. Then it stops itself.
+- While nobody owns it and it trains, the head lets in the nodes that come as replacements (`letting_in`).
 - A worker that finds neither a valid lease nor an answering head for longer ends itself.
 - The reaper ends what has outlived its lease by longer still.
 

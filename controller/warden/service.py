@@ -26,6 +26,9 @@ class Duty(Protocol):
     def act(self, look: Look, now: Situation, verdict: Verdict) -> bool:
         """Acts. Returns whether all is done."""
 
+    def watch(self, look: Look, now: Situation) -> None:
+        """Does what there is to do while the switch does not fire."""
+
 
 class Warden:
     """Looks at the lease again and again."""
@@ -65,6 +68,7 @@ class Warden:
                 self._tell("done; nothing more is to do for this holder of the lease")
         elif not verdict.fires:
             self._done_for = None
+            self._duty.watch(look, now)
         return pause_s(now)
 
     def _say(self, look: Look, now: Situation, verdict: Verdict) -> None:

@@ -19,6 +19,11 @@ provider "aws" {
 
   skip_metadata_api_check     = !var.instance_credentials
   skip_credentials_validation = true
+
+  # The controller writes these tags while a run goes on.
+  ignore_tags {
+    keys = ["centavo:run", "centavo:rank"]
+  }
 }
 
 module "centavo" {

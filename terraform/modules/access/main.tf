@@ -97,8 +97,8 @@ data "aws_iam_policy_document" "head_warden" {
 
   statement {
     sid       = "SeeTheGroups"
-    actions   = ["autoscaling:DescribeAutoScalingGroups"]
-    resources = ["*"] # IAM cannot limit this action to a resource.
+    actions   = ["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"]
+    resources = ["*"] # IAM cannot limit these actions to a resource.
   }
 
   statement {
