@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from controller.edges.aws import speak
 from controller.edges.bucket.find import QUICK
+from controller.edges.bucket.stamp import stamp_of
 
 GENERATION = "generation"
 """The object's metadata with the generation of its writer's lease."""
@@ -79,7 +80,7 @@ class BucketObjects:
         return self._got(key, lambda: self._s3.head_object(Bucket=self.bucket, Key=key))
 
     def write(self, key: str, content: bytes, *, follows: str | None, generation: int) -> str:
-        """Writes the next version of an object.
+        """Writes the next version of an object. Its ETag differs from that of any other generation's version.
 
         Args:
             key: The object's.
@@ -98,7 +99,11 @@ class BucketObjects:
 
         def call() -> str:
             answer = self._s3.put_object(
-                Bucket=self.bucket, Key=key, Body=content, Metadata={GENERATION: str(generation)}, **condition
+                Bucket=self.bucket,
+                Key=key,
+                Body=content + stamp_of(key, generation),
+                Metadata={GENERATION: str(generation)},
+                **condition,
             )
             return str(answer["ETag"])
 
@@ -108,7 +113,7 @@ class BucketObjects:
         def answered() -> Kept | None:
             try:
                 answer = call()
-                return _kept(answer)
+                return _kept(key, answer)
             except ClientError as error:
                 if error.response["Error"]["Code"] in (*MISSING, *UNCHANGED):
                     return None
@@ -132,14 +137,15 @@ def _conditionally(call: Callable[[], str]) -> str:
     raise AssertionError("the last try returns or raises")
 
 
-def _kept(answer: dict[str, Any]) -> Kept:
+def _kept(key: str, answer: dict[str, Any]) -> Kept:
     body, written = answer.get("Body"), answer["LastModified"]
-    generation = answer.get("Metadata", {}).get(GENERATION, "")
+    told = answer.get("Metadata", {}).get(GENERATION, "")
+    generation = int(told) if told.isdecimal() else 0
     return Kept(
-        content=b"" if body is None else body.read(),
+        content=b"" if body is None else body.read().removesuffix(stamp_of(key, generation)),
         etag=answer["ETag"],
         age_s=max(0.0, (_answered_at(answer) - written).total_seconds()),
-        generation=int(generation) if generation.isdecimal() else 0,
+        generation=generation,
     )
 
 
