@@ -57,6 +57,8 @@ class Objects(Protocol):
 
     def write(self, key: str, content: bytes, *, follows: str | None, generation: int) -> str: ...
 
+    def remove_others(self, prefix: str, key: str) -> None: ...
+
 
 class BucketObjects:
     """The objects of one bucket, through boto3. Every method raises AwsError."""
@@ -108,6 +110,17 @@ class BucketObjects:
             return str(answer["ETag"])
 
         return speak(f"write {key} into the bucket {self.bucket}", lambda: _conditionally(call))
+
+    def remove_others(self, prefix: str, key: str) -> None:
+        """Deletes the objects under a prefix, but for one."""
+
+        def call() -> None:
+            pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+            for other in (one["Key"] for page in pages for one in page.get("Contents", [])):
+                if other != key:
+                    self._s3.delete_object(Bucket=self.bucket, Key=other)
+
+        speak(f"delete {prefix} in the bucket {self.bucket}", call)
 
     def _got(self, key: str, call: Callable[[], Any]) -> Kept | None:
         def answered() -> Kept | None:
