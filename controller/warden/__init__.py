@@ -19,6 +19,8 @@ again before each step of giving back: who has taken the cluster meanwhile keeps
 bucket holds no lease, a training that makes steps goes on, and the head waits from the last step or from its own start.
 The reaper leaves such a cluster alone.
 
+The warden also lets in the SSH keys of who controls the cluster (`door`): it is what reads the bucket on each node.
+
 No clock of a reader decides. S3 tells the age of a lease: the date of its answer less the date of the object. All
 waiting is measured by the clock that counts since the boot.
 """

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from .bucket import Bucket
 from .clock import since_boot_s
+from .door import Door
 from .look import Look, Standing
 from .memory import Memory, Signs
 from .verdict import Situation, Verdict
@@ -39,8 +40,10 @@ class Warden:
         duty: Duty,
         tell: Callable[[str], None],
         clock: Callable[[], float] = since_boot_s,
+        door: Door | None = None,
     ) -> None:
         self._bucket, self._duty, self._tell, self._clock = bucket, duty, tell, clock
+        self._door = door
         self._memory = Memory.begun(clock())
         self._told: tuple[object, ...] = ()
         self._done_for: int | None = None
@@ -60,6 +63,8 @@ class Warden:
         look, signs = self._bucket.look(), self._duty.signs()
         self._memory = self._memory.after(look, signs, self._clock())
         now = self._memory.situation(self._clock())
+        if self._door is not None:
+            self._door.follow(look)
         verdict = self._duty.verdict(now)
         self._say(look, now, verdict)
         if verdict.fires and self._done_for != _generation(now):

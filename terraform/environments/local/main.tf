@@ -63,7 +63,6 @@ module "centavo" {
   ssh_public_key  = var.ssh_public_key
   customer_key    = false
   flow_logs       = false
-  reaper          = false # the local cloud runs no functions; `centavo reap` does the same by hand
   check_quotas    = false
   destroy_results = true
   require_tls     = false # the local cloud's endpoint is plain HTTP on loopback

@@ -71,6 +71,14 @@ data "aws_iam_policy_document" "bucket" {
     resources = ["${var.bucket_arn}/*"]
   }
 
+  # Every node lets in whose SSH key lies here (controller/warden/door.py). No node says who that is.
+  statement {
+    sid       = "WriteNoKeysOfPeople"
+    effect    = "Deny"
+    actions   = ["s3:PutObject", "s3:DeleteObject"]
+    resources = ["${var.bucket_arn}/control/keys/*"]
+  }
+
   dynamic "statement" {
     for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
 
