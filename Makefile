@@ -89,8 +89,8 @@ faults: setup ## Put a thousand faults into runs and check that each heals (FAUL
 	@$(BIN)/python -m tests.faults $(call option,FAULT,fault) $(call option,SEED,seed) $(call option,PAIRS,pairs)
 storm: setup ## Kill the controller of a whole job twenty times, and let three nodes fail meanwhile (SEED= repeats one, KEEP=)
 	@$(BIN)/python -m tests.faults.storm $(call option,SEED,seed) $(call option,KEEP,keep)
-nights: setup ## Play 200 nights in which controller, head, bucket, clocks and the reaper fail (OPTIONS=--seed=9 tells one)
-	@$(BIN)/python -m tests.nights $(OPTIONS)
+nights: setup ## Play 200 nights in which controller, head, bucket, clocks and the reaper fail (OPTIONS=--seed=9 tells one), or REAL=10 on localcloud
+	@$(BIN)/python -m tests.nights $(call option,REAL,real) $(OPTIONS)
 rehearse: setup ## Rehearse ENV=aws on machines that boot here, as root: plan, apply, train, move, lose a node, destroy (OPTIONS=--keep)
 	@$(BIN)/python -m tests.rehearse $(OPTIONS)
 mutants: setup ## Change the controller's code in small ways, and show what no test notices (ROOMS= OPTIONS="--again --minutes 5")
