@@ -26,9 +26,9 @@ from localcloud.api.ec2.wanted_hosts import wanted_hosts
 from localcloud.api.faults.failing import FailingApi
 from localcloud.api.faults.injected import Injected
 from localcloud.api.faults.limits import Faults
-from localcloud.api.iam.role_sessions import RoleSessions
 from localcloud.api.functions.functions import Functions
 from localcloud.api.functions.schedules import Schedules
+from localcloud.api.iam.role_sessions import RoleSessions
 from localcloud.api.images import add_images
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console

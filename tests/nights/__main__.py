@@ -1,4 +1,4 @@
-"""`python -m tests.nights [--nights N] [--seed SEED] [--real N]`: plays nights, and prints how long money ran for what."""
+"""`python -m tests.nights [--nights N] [--seed SEED] [--real N]`: plays nights, and prints how long money ran, and why."""
 
 from __future__ import annotations
 

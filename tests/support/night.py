@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 
 from tests.support.local_cloud import LocalCloud, processes_with, wait_until
+from tests.support.roles import make_profile
 from tests.support.terraform_module import TerraformModule
 from tests.unit.controller.warden.stand_ins import document
 

@@ -374,6 +374,8 @@ def test_a_finished_training_without_results_ends_as_failed_with_everything_give
     assert (one.journal.stage(), one.journal.status()) == (Stage.ENDED, "failed")
     assert one.journal.status_reason() == ResultsMissing()
     assert world.fleet() == {}
+
+
 @pytest.mark.parametrize("error", [AnsibleError, NodesError])
 def test_results_that_cannot_be_fetched_wait_in_the_bucket_and_it_is_told_where(
     world: World, controller: Start, error: type[CentavoError]
