@@ -1,4 +1,4 @@
-"""Builds the wheelhouse of a controller on the head: all packages that `centavo` needs there, as wheels, in one archive.
+"""Builds the wheelhouse of a controller on the head: all packages that `centavo` needs there, as wheels in one archive.
 
     python3 requirements/controller_wheels.py describe --python 3.11 --glibc 2.36
     python3 requirements/controller_wheels.py build --python 3.11 --glibc 2.36

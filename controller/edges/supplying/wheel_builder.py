@@ -39,9 +39,7 @@ class Built:
 class WheelBuilder:
     """Builds wheelhouses on this machine. Every method raises SupplyError, and StoppedError when a person stops it."""
 
-    def __init__(
-        self, root: Path, is_stopping: Callable[[], bool] = lambda: False, program: str = OF_NODES
-    ) -> None:
+    def __init__(self, root: Path, is_stopping: Callable[[], bool] = lambda: False, program: str = OF_NODES) -> None:
         self._root, self._is_stopping, self._program = root, is_stopping, program
 
     def describe(self, python: str, glibc: str) -> Built:
