@@ -20,7 +20,7 @@ from controller.edges.supplying.terraform_tools import Packed, Tools
 from controller.owning.keys import CONTROL
 from controller.supply.ports import BuilderPort, StorePort
 from controller.supply.provided import Stored, Wheelhouse
-from controller.supply.wheelhouse import build_here, provide_wheelhouse
+from controller.supply.wheelhouse import provide_wheelhouse
 
 MACHINE = "x86_64"
 """The processor of heads with a wheelhouse (requirements/wheelhouse.py)."""
@@ -71,7 +71,10 @@ class Kit:
                 "Run without `--detach`, or start the run on Linux with an x86_64 processor and HashiCorp's own "
                 "program `terraform` on the PATH.",
             )
-        build_here(self.settings, self.wheels, self.tell)
+        python, glibc = self.settings.python, self.settings.glibc
+        if self.wheels.describe(python, glibc).manifest is None:
+            self.tell("getting the packages of a controller for the head, once (about a minute)")
+            self.wheels.build(python, glibc)
 
     def provide(self, bucket: str) -> Provided | None:
         """Puts into the bucket what the head needs and the bucket lacks. Returns what there is.
