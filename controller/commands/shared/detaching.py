@@ -15,6 +15,7 @@ from controller.edges.supplying.wheel_builder import OF_CONTROLLER, WheelBuilder
 from controller.handover.bundle import check_files
 from controller.handover.handing import Handing
 from controller.handover.kit import Kit
+from controller.handover.permissions import require_permissions
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import unfinished_run
 from controller.words.numbers import duration, usd
@@ -80,6 +81,7 @@ def hand_over(context: Context, journal: Journal) -> Lease:
         context.note("bringing the fleet up")
         context.bring_up(cluster, journal)
     cluster.capacity.read()
+    require_permissions(cluster.made.outputs)
     handing = Handing(
         context.environment,
         cluster,
