@@ -20,9 +20,17 @@ CALLS = ROOT / "tests" / "golden" / "aws" / "calls_of_head.txt"
 OURS = {"aws:ResourceTag/centavo:cluster": "centavo", "cloudwatch:namespace": "Centavo"}
 THEIRS = {"aws:ResourceTag/centavo:cluster": "payroll", "cloudwatch:namespace": "Payroll"}
 OF_ALL_NODES = {
-    "autoscaling:SetDesiredCapacity", "logs:CreateLogStream", "logs:PutLogEvents", "s3:AbortMultipartUpload", "s3:CreateMultipartUpload",
-    "s3:DeleteObject", "s3:GetObject", "s3:ListBucket", "s3:ListMultipartUploadParts", "s3:PutObject", "sts:GetCallerIdentity",
-}  # fmt: skip
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "s3:AbortMultipartUpload",
+    "s3:CreateMultipartUpload",
+    "s3:DeleteObject",
+    "s3:GetObject",
+    "s3:ListBucket",
+    "s3:ListMultipartUploadParts",
+    "s3:PutObject",
+    "sts:GetCallerIdentity",
+}
 """What other policies of modules/access allow. GetCallerIdentity needs no permission."""
 GROUP = "arn:aws:autoscaling:us-east-1:1:autoScalingGroup:u:autoScalingGroupName/g"
 NODE = "arn:aws:ec2:us-east-1:1:instance/i-1"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.rehearse.memory import Memory, watched
+from tests.rehearse.pace import pace_of
 from tests.rehearse.place import STATE_BUCKET, Place
 from tests.rehearse.running import RehearsalError, found_in
 from tests.rehearse.scenes import Rehearsal, Scene
@@ -92,7 +93,11 @@ class DetachedRehearsal(Rehearsal):
         training = report["training"]
         if report["status"] != "finished" or training["steps_lost"]:
             raise RehearsalError(f"{report['status']}, {training['steps_lost']} steps lost.")
-        return f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs"
+        self._phases()  # brings the journal
+        return (
+            f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs; "
+            f"{pace_of(self._folder)}"
+        )
 
     def report_from_elsewhere(self) -> str:
         """Asks for the report in the other checkout."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.rehearse.outcome import Outcome, Step
+from tests.rehearse.pace import pace_of
 from tests.rehearse.place import FLEET, Place
 from tests.rehearse.reaching import Reaching
 from tests.rehearse.running import RehearsalError, Running, found_in
@@ -130,7 +131,10 @@ class Rehearsal:
         if self._workers():
             raise RehearsalError(f"{len(self._workers())} workers still run after the end of the training.")
         training = report["training"]
-        return f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs"
+        return (
+            f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs; "
+            f"{pace_of(self.place.latest_run)}"
+        )
 
     def destroy(self) -> str:
         """Removes everything that was made: the bucket with the training's results only when that is asked for."""

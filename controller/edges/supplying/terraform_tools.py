@@ -11,6 +11,7 @@ import re
 import shutil
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ FORMAT = 1
 CHUNK = 1 << 20
 LEVEL = 3
 """gzip's: the archive has about a quarter of the files' size, and is packed in half a minute."""
+OLD_S = 3600.0
+"""What was not packed to its end within this time never will be."""
 ELF = b"\x7fELF"
 NAMES_OF_MACHINES: Mapping[str, str] = {"x86_64": "amd64", "aarch64": "arm64"}
 LOCKED = re.compile(r'provider "([^"]+)" \{\s+version\s*=\s*"([^"]+)"')
@@ -126,6 +129,9 @@ class TerraformTools:
         return found
 
     def _write(self, tools: Tools, archive: Path) -> None:
+        for left in self._cache.glob("*.coming"):  # by one that was killed
+            if time.time() - left.stat().st_mtime > OLD_S:
+                left.unlink(missing_ok=True)
         descriptor, name = tempfile.mkstemp(dir=self._cache, suffix=".coming")
         try:
             with (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -69,10 +71,18 @@ def test_the_same_files_have_the_same_name_and_are_packed_once(machine: Machine)
     first = machine.tools().find()
     packed = machine.tools().pack(first)
     at = packed.path.stat().st_mtime_ns
+    for name, age_s in (("old.coming", 7200.0), ("new.coming", 60.0)):
+        (machine.cache / name).touch()
+        os.utime(machine.cache / name, (time.time() - age_s,) * 2)
     assert machine.tools().find().digest == first.digest
     assert machine.tools().pack(first).path.stat().st_mtime_ns == at
     machine.provider.write_bytes(b"another provider")
-    assert machine.tools().find().digest != first.digest
+    another = machine.tools().find()
+    assert another.digest != first.digest
+    machine.tools().pack(another)
+    assert [path.name for path in machine.cache.glob("*.coming")] == ["new.coming"], (
+        "a build that goes on is left alone"
+    )
 
 
 def test_a_provider_that_is_missing_is_told_with_what_gets_it(machine: Machine) -> None:
