@@ -206,6 +206,7 @@ module "access" {
   bucket_arn     = module.storage.bucket_arn
   kms_key_arn    = local.kms_key_arn
   log_group_arn  = aws_cloudwatch_log_group.runs.arn
+  controller     = var.controller_on_head
   profiles       = var.existing_instance_profiles
   tags           = local.tags
 }
