@@ -186,6 +186,7 @@ def _instance(raw: dict[str, Any]) -> Instance:
         public_ip=raw.get("PublicIpAddress"),
         launched_at=_seconds(raw["LaunchTime"]),
         image_id=raw.get("ImageId"),
+        zone=raw.get("Placement", {}).get("AvailabilityZone"),
     )
 
 

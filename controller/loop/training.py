@@ -11,6 +11,7 @@ from controller.loop.approval import Approval
 from controller.loop.deciding import Decider, decide_on
 from controller.loop.job import PASSING_TROUBLES, Job
 from controller.loop.moving import Moving, check_capacity_file
+from controller.loop.spot import Spot
 from controller.loop.speeds import keep_speeds, recall_speeds
 from controller.loop.upkeep import Upkeep
 from controller.loop.vigil import Stop, Vigil
@@ -27,8 +28,9 @@ class Training:
         self._note_once = Once(job.note)
         aside = Aside(job.clock, job.settings.interval_s)
         self._vigil = Vigil(job)
-        self._upkeep = Upkeep(job, aside, self._vigil.dropped)
-        self._moving = Moving(job, waits, aside, self._vigil.dropped)
+        self._spot = Spot(job)
+        self._upkeep = Upkeep(job, aside, self._vigil.dropped, self._spot.noticed)
+        self._moving = Moving(job, waits, aside, self._vigil.dropped, self._spot.noticed)
         self._stop: Stop | None = None
 
     def accompany(self) -> str:
@@ -87,14 +89,17 @@ class Training:
         job = self._job
         observation = job.cluster.observe()
         if not job.cluster.training_has_ended():
-            self._stop = self._vigil.look(observation)
+            self._spot.take_notices(observation)
+            self._stop = self._vigil.look(observation, is_short=self._spot.is_short(observation))
         if self._is_over():
             return False
         recall_speeds(job)
-        move = job.journal.move_under_way()
+        move = job.journal.move_under_way() or self._spot.next_move(observation)
         if move is None:
             if self._upkeep.go_on(observation):
                 return True
+            if self._spot.has_shortage:
+                return False
             move = self._decided_move(observation)
         if move is not None:
             self._moving.go_on(move, observation)

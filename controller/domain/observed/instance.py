@@ -19,6 +19,8 @@ class Instance:
     public_ip: str | None = None
     launched_at: float | None = None
     image_id: str | None = None
+    zone: str | None = None
+    """The availability zone."""
 
     @property
     def is_running(self) -> bool:
