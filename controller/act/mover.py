@@ -204,7 +204,8 @@ class _Step:
 
     def grow(self) -> None:
         """Keeps that the move begins."""
-        note = f"capacity {self.move.source} -> {self.move.source.union(self.move.target)}"
+        whole = self.move.source.beyond(self.move.taken).union(self.move.target).plus(self.move.taken)
+        note = f"capacity {self.move.source} -> {whole}"
         self.move = self._track.enter(self.move, MovePhase.GROWING, note)
 
     def keep(self, seen: Seen, action: Action) -> None:

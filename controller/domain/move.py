@@ -50,6 +50,11 @@ class Move:
     """Whether it was made to measure flavors, as its decision says."""
 
     @property
+    def added(self) -> Fleet:
+        """The nodes that the move adds. Those that take the places of nodes which EC2 takes back are among them."""
+        return self.target.beyond(self.source.beyond(self.taken))
+
+    @property
     def taken(self) -> Fleet:
         """The nodes of the source that EC2 takes back, and that the move replaces."""
         return self.reason.taken if isinstance(self.reason, NodesTakenBack) else NO_NODES

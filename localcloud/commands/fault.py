@@ -20,6 +20,7 @@ AT_ONCE = {
     "reboot": "restart it",
     "replace": "let its Auto Scaling group end it as unhealthy, and launch another one",
     "interrupt": "announce a spot interruption, and carry it out",
+    "rebalance": "recommend to replace it, as EC2 does where its spot pool becomes scarce",
 }
 
 
@@ -76,6 +77,8 @@ def _text(options: argparse.Namespace, answer: dict[str, Any]) -> str:
         return "\n".join(f"ended: {_line(one)}" for one in answer["cleared"]) or "there was no fault to end"
     if options.fault == "interrupt":
         return f"{answer['instance_id']} is interrupted at {answer['time']}"
+    if options.fault == "rebalance":
+        return f"EC2 recommends to replace {answer['instance_id']}, since {answer['time']}"
     if options.fault == "replace":
         return f"{answer['instance_id']} is unhealthy; {answer['group']} replaces it"
     if options.fault == "reboot":

@@ -84,6 +84,9 @@ def _meta_data(spec: HostSpec, role_key: Key) -> Tree:
         meta["iam"] = {"security-credentials": {spec.role: _credentials(role_key)}}
     if spec.spot_notice:
         meta["spot"] = _spot(spec.spot_notice)
+    if spec.rebalance_at:
+        recommendation = json.dumps({"noticeTime": spec.rebalance_at})
+        meta["events"] = {"recommendations": {"rebalance": recommendation}}
     return meta
 
 

@@ -39,7 +39,10 @@ class Run:
         self.controller = Controller(self.world, root, stays, given, reporter=self._reporter())
         is_due = [True]
 
+        latest = self.world.now + 3000.0
+
         def look(tick: float) -> None:
+            assert self.world.now < latest, self.notes[-12:]
             if is_due and self.world.step >= at_step:
                 is_due.pop()
                 happens(self.world)
