@@ -161,6 +161,7 @@ class Spot:
         self._lacking_since = None
         if short.waiting_since is not None:
             waited_s = self._job.clock.now() - short.waiting_since
+            self._job.journal.end_waiting(waited_s)
             self._job.note(f"there is capacity again after {waited_s:.0f} s")
 
     # waiting
@@ -175,7 +176,10 @@ class Spot:
         short = replace(short, waiting_since=short.waiting_since or now, is_stopped=is_stopped)
         if short != job.journal.shortage():
             job.journal.set_shortage(short)
-        self._note_once(reason_in_words(self._waits(short, lasting)))
+        reason = self._waits(short, lasting)
+        if reason != job.journal.waiting():
+            job.journal.set_waiting(reason)
+        self._note_once(reason_in_words(reason))
         self._ask(short, lasting, observation)
 
     def _is_lacking(self) -> bool:

@@ -10,6 +10,7 @@ from controller.domain.reasons.moving import MergedByPeople
 from controller.loop.approval import Approval
 from controller.loop.deciding import Decider, decide_on
 from controller.loop.job import PASSING_TROUBLES, Job
+from controller.loop.losses import keep_losses, recall_losses
 from controller.loop.moving import Moving, check_capacity_file
 from controller.loop.spot import Spot
 from controller.loop.speeds import keep_speeds, recall_speeds
@@ -81,6 +82,7 @@ class Training:
         status, reason = ("finished", None) if stop is None else (stop.status, stop.reason)
         job.end(status, reason)
         job.keep(lambda: keep_speeds(job.environment, job.journal))
+        job.keep(lambda: keep_losses(job))
         job.note("the training has finished" if reason is None else f"the training ends: {reason_in_words(reason)}")
         return status
 
@@ -94,6 +96,7 @@ class Training:
         if self._is_over():
             return False
         recall_speeds(job)
+        recall_losses(job)
         move = job.journal.move_under_way() or self._spot.next_move(observation)
         if move is None:
             if self._upkeep.go_on(observation):

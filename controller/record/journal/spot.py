@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, NoticeKind
+from controller.domain.reasons import Reason
 from controller.domain.spot import Exposure, Noticed, Shortage
 from controller.record.journal.codec import to_json
+from controller.record.journal.reasons import reason_from_text
 from controller.record.journal.run import RunValues
 
 KEPT_NOTICES = 1000
@@ -37,6 +39,23 @@ class SpotTable(RunValues):
     def set_shortage(self, shortage: Shortage | None) -> None:
         """Keeps the shortage that goes on, or that there is none any more."""
         self._set("shortage", to_json(shortage))
+
+    def waiting(self) -> Reason | None:
+        """Returns why the run waits for capacity; None where it does not."""
+        text = self._values().get("waiting")
+        return reason_from_text(text) if text else None
+
+    def set_waiting(self, reason: Reason) -> None:
+        """Keeps why the run waits for capacity now."""
+        self._set("waiting", to_json(reason))
+
+    def waited_s(self) -> float:
+        """Returns for how long the run has waited for capacity, in seconds, the wait that goes on left out."""
+        return float(self._values().get("waited_s", "0"))
+
+    def end_waiting(self, waited_s: float) -> None:
+        """Keeps that the run has waited for so long, and waits no more."""
+        self._set_all({"waiting": "", "waited_s": repr(self.waited_s() + waited_s)})
 
     def earlier_losses(self) -> Mapping[str, Exposure] | None:
         """Returns by flavor what earlier runs have lost. None until `set_earlier_losses` was called."""
