@@ -9,7 +9,7 @@ from controller.decide.model.pricing import effective_usd_per_hour, price_fault
 from controller.decide.replacing.losses import with_losses
 from controller.decide.replacing.pools import Pool, chosen
 from controller.decide.settings import DecideSettings
-from controller.domain import Fleet, FlavorEstimate, History, Market, Price
+from controller.domain import FlavorEstimate, Fleet, History, Market, Price
 from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.domain.spot import Shortage, SpotSettings
 from controller.loop.decide_settings import decide_settings
@@ -45,7 +45,9 @@ class Pools:
         workers = cluster.last_workers()
         if limits.max_surge is not None:
             count = min(count, short.wanted.size + limits.max_surge - len(workers))
-        room = None if limits.max_usd_per_hour is None else limits.max_usd_per_hour - cluster.costs.usd_per_hour(workers)
+        room = (
+            None if limits.max_usd_per_hour is None else limits.max_usd_per_hour - cluster.costs.usd_per_hour(workers)
+        )
         return chosen(self._pools(self._allowed(short)), max(0, count), None if room is None else max(0.0, room))
 
     def available(self, count: int, short: Shortage) -> Fleet:
@@ -108,4 +110,3 @@ class Pools:
 
 def _is_too_small(estimate: FlavorEstimate | None) -> bool:
     return estimate is not None and any(isinstance(note, MemoryTooSmall) for note in estimate.notes)
-

@@ -15,7 +15,7 @@ from controller.act.doing import Doer
 from controller.act.reconcile.actions import LetGo, SetCapacity
 from controller.act.reconcile.next_actions import next_actions
 from controller.act.reconcile.seeing import see
-from controller.domain import Fleet, Instance, LauncherState, Market, Move, NoticeKind, Observation, TrainingState
+from controller.domain import Fleet, LauncherState, Market, Move, NoticeKind, Observation, TrainingState
 from controller.domain.goal import Goal
 from controller.domain.reasons.spot import NodesTakenBack, OnDemandInstead, ReplacementUnaffordable, WaitsForCapacity
 from controller.domain.spot import Noticed, Shortage
@@ -74,7 +74,7 @@ class Spot:
     # what is done
 
     def next_move(self, observation: Observation) -> Move | None:
-        """Returns the move that replaces what EC2 takes back; None where there is nothing to replace, or no capacity."""
+        """Returns the move that replaces what EC2 takes back; None where nothing is to replace, or no capacity is."""
         if observation.head is None or not self._pools.has_spot:
             return None
         short = self._shortage()
@@ -83,7 +83,7 @@ class Spot:
         lasting = self._lasting()
         count = short.wanted.size - lasting.size
         if count <= 0:
-            self._end(short, observation)
+            self._end(short, lasting, observation)
             return None
         replacements = self._pools.affordable(count, short)
         if replacements.size:
@@ -152,11 +152,15 @@ class Spot:
         lacking = _some(short.wanted.beyond(lasting), short.wanted.size - lasting.size)
         self._note_once(reason_in_words(ReplacementUnaffordable(lacking, limit)))
 
-    def _end(self, short: Shortage, observation: Observation) -> None:
+    def _end(self, short: Shortage, lasting: Fleet, observation: Observation) -> None:
         """Ends a shortage once the launcher runs and no node is about to be taken any more."""
         head = observation.head
+        if NoticeKind.INTERRUPTION in self.noticed().values():
+            self._ask(short, lasting, observation)
+            return
         if short.is_stopped and (head is None or head.launcher is not LauncherState.RUNNING):
             return
+        self._settle()
         self._job.journal.set_shortage(None)
         self._lacking_since = None
         if short.waiting_since is not None:
@@ -164,13 +168,21 @@ class Spot:
             self._job.journal.end_waiting(waited_s)
             self._job.note(f"there is capacity again after {waited_s:.0f} s")
 
+    def _settle(self) -> None:
+        """Lets the groups ask for the nodes that there are, where a move was given up that asked for more."""
+        cluster = self._job.cluster
+        present = Fleet.counted(worker.flavor for worker in cluster.last_workers())
+        if cluster.capacity.last != present:
+            cluster.set_capacity(present)
+
     # waiting
 
     def _wait(self, short: Shortage, lasting: Fleet, observation: Observation) -> None:
         """Waits for capacity, with the groups asking for it."""
         job, now = self._job, self._job.clock.now()
         if not self._is_lacking():
-            job.journal.set_shortage(None)  # all nodes are there, and were only recommended to be replaced
+            self._settle()  # all nodes are there, and were only recommended to be replaced
+            job.journal.set_shortage(None)
             return
         is_stopped = short.is_stopped or self._stop_launcher(observation)
         short = replace(short, waiting_since=short.waiting_since or now, is_stopped=is_stopped)
@@ -209,9 +221,10 @@ class Spot:
         """Lets the groups ask EC2 for what is lacking, in the pools that they ask already or in the best ones."""
         cluster, timeouts = self._job.cluster, self._job.settings.timeouts
         count = short.wanted.size - lasting.size
-        taken = _some(short.wanted.beyond(lasting), count)
-        best = self._pools.best(lasting, count)
-        target = lasting.plus(best if best.size == count else taken)
+        present = Fleet.counted(worker.flavor for worker in cluster.last_workers())
+        taken = _some(short.wanted.beyond(lasting), count) if count > 0 else present.beyond(lasting)
+        best = self._pools.best(lasting, max(0, count))
+        target = lasting.plus(best if best.size >= count else taken)
         seen = see(
             cluster.last_workers(),
             observation,

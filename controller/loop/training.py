@@ -12,8 +12,8 @@ from controller.loop.deciding import Decider, decide_on
 from controller.loop.job import PASSING_TROUBLES, Job
 from controller.loop.losses import keep_losses, recall_losses
 from controller.loop.moving import Moving, check_capacity_file
-from controller.loop.spot import Spot
 from controller.loop.speeds import keep_speeds, recall_speeds
+from controller.loop.spot import Spot
 from controller.loop.upkeep import Upkeep
 from controller.loop.vigil import Stop, Vigil
 from controller.loop.waits import Waits

@@ -118,7 +118,7 @@ def on_our_clock(fact: Fact, ahead_s: float) -> Fact:
 
 
 def _notice_on_our_clock(notice: Notice, ahead_s: float) -> Notice:
-    """Returns a notice as the controller's clock has it. When a node ends, EC2 says, whatever the node's clock shows."""
+    """Returns a notice as the controller's clock has it. EC2 names the node's end, whatever its own clock shows."""
     return replace(notice, seen_at=notice.seen_at - ahead_s)
 
 

@@ -93,7 +93,6 @@ class _Look:
             said=(fact.reason or "") if fact is not None else self._said.get(node, ""),
         )
 
-
     def _has_left_for_good(self, node: str, standing: Standing) -> bool:
         """Returns whether EC2 takes a node back whose rank has left, so that none begins there again."""
         return self._noticed.get(node) is NoticeKind.INTERRUPTION and standing not in _MAY_TRAIN

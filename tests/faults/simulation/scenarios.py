@@ -94,9 +94,7 @@ SCENARIOS = {
         Scenario("overlap", MIXED, {"c5.large": 3}, MOVING, {"c5.large": 3}),
         Scenario("disjoint", {"t2.medium": 2, "c5.xlarge": 1}, {"c5.large": 3}, MOVING, {"c5.large": 3}),
         Scenario("shrink", {"c5.large": 3}, {"c5.large": 2}, ("steady", "shrinking"), {"c5.large": 2}),
-        Scenario(
-            "spot", {"c5.large": 3}, None, MOVING, {"c5.large": 2, "t2.medium": 1}, is_on_spot=True
-        ),
+        Scenario("spot", {"c5.large": 3}, None, MOVING, {"c5.large": 2, "t2.medium": 1}, is_on_spot=True),
         Scenario(
             "rollback",
             MIXED,

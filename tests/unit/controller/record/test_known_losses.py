@@ -26,7 +26,9 @@ def test_without_losses_nothing_is_written(tmp_path: Path) -> None:
     assert not (tmp_path / "losses.json").exists()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "3", '{"a": 1}', '{"a": {"lost": -1}}', '{"a": {"lost": true}}', '{"a": {"b": 1}}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "3", '{"a": 1}', '{"a": {"lost": -1}}', '{"a": {"lost": true}}', '{"a": {"b": 1}}']
+)
 def test_a_torn_file_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "losses.json").write_text(text)
     with pytest.raises(LossesError, match=r"losses\.json"):

@@ -134,7 +134,7 @@ def test_a_move_reaches_its_goal_although_nodes_of_it_are_taken_back(source: Fle
     first = training(source, Goal(target, source, way_back=True))
     for flavor in source.present:
         states = all_states(noticed(first, Fleet({flavor: 1})), source.union(target).size)
-        # A move that began before waits for nodes that EC2 may take back at any time: the invariants hold in each state,
+        # Such a move waits for nodes that EC2 may take back at any time. The invariants hold in each state,
         # and the goal is reached from each in which EC2 has taken them.
         assert_reached_from_each({state for state in states if not any(node.is_doomed for node in state.nodes)})
 
