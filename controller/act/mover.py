@@ -111,7 +111,8 @@ class Mover:
             drain_s=self._limits.drain_s,
             bad=step.move.drain,
             dropped=self._dropped(),
-            noticed=self._noticed(),
+            # A move that began before goes on as it is: what EC2 takes back of it is replaced afterwards.
+            noticed={} if goal.way_back and not goal.taken.size else self._noticed(),
             aside={} if goal.way_back else self._aside.now(),
         )
         actions = next_actions(goal, seen)

@@ -24,6 +24,8 @@ from controller.loop.pools import Pools
 from controller.words.once import Once
 from controller.words.reasons import reason_in_words
 
+LOOK_S = 20.0
+"""The longest time between two looks at spot nodes: their last two minutes have to suffice for a replacement."""
 REBALANCE_PAUSE_S = 600.0
 """The least time between two moves that are made for recommendations alone."""
 
@@ -34,6 +36,7 @@ class Spot:
     def __init__(self, job: Job) -> None:
         self._job, self._settings = job, job.environment.settings.spot.settings
         self._pools, self._note_once = Pools(job, self._settings), Once(job.note)
+        self._note_without_effect = Once(job.note)
         self._lacking_since: float | None = None
 
     # what is known
@@ -73,10 +76,16 @@ class Spot:
 
     # what is done
 
+    def pause_s(self, interval_s: float) -> float:
+        """Returns how long to wait until the next look: with spot nodes, a notice has to be seen soon."""
+        return min(interval_s, LOOK_S) if self._pools.has_spot else interval_s
+
     def next_move(self, observation: Observation) -> Move | None:
         """Returns the move that replaces what EC2 takes back; None where nothing is to replace, or no capacity is."""
         if observation.head is None or not self._pools.has_spot:
             return None
+        if self._settings.on_demand_fallback and not self._pools.has_on_demand:
+            self._note_without_effect("spot.on_demand_fallback has no effect: no flavor is declared on demand")
         short = self._shortage()
         if short is None:
             return None

@@ -46,7 +46,7 @@ class Training:
             began = job.clock.now()
             is_busy = self._try_pass()
             if not self._is_over():
-                pause_s = job.settings.poll_s if is_busy else job.settings.interval_s
+                pause_s = job.settings.poll_s if is_busy else self._spot.pause_s(job.settings.interval_s)
                 job.clock.sleep(pause_s - (job.clock.now() - began))
         status = self._keep_end()
         job.keep(self._moving.end_with_training)

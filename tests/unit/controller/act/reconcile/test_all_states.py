@@ -129,16 +129,6 @@ def test_nodes_that_are_taken_back_are_replaced_from_every_state(
     assert_reached_from_each(states)
 
 
-@pytest.mark.parametrize(("source", "target"), SMALL_MOVES, ids=lambda fleet: str(fleet))
-def test_a_move_reaches_its_goal_although_nodes_of_it_are_taken_back(source: Fleet, target: Fleet) -> None:
-    first = training(source, Goal(target, source, way_back=True))
-    for flavor in source.present:
-        states = all_states(noticed(first, Fleet({flavor: 1})), source.union(target).size)
-        # Such a move waits for nodes that EC2 may take back at any time. The invariants hold in each state,
-        # and the goal is reached from each in which EC2 has taken them.
-        assert_reached_from_each({state for state in states if not any(node.is_doomed for node in state.nodes)})
-
-
 def test_the_group_of_a_node_that_has_left_does_not_replace_it() -> None:
     goal = Goal(Fleet({"a": 2}), Fleet({"a": 2}), way_back=True, taken=Fleet({"a": 1}))
     first = noticed(training(goal.source, goal), goal.taken)
