@@ -281,6 +281,7 @@ module "flavor" {
   capacity          = lookup(var.capacity, each.key, 0)
   max_nodes         = each.value.max_nodes
   market            = each.value.market
+  on_demand_base    = each.value.on_demand_base
   cpu_credits       = each.value.cpu_credits
   volume_gb         = each.value.volume_gb
   image             = local.image

@@ -210,6 +210,7 @@ def _instance(raw: dict[str, Any]) -> Instance:
         volumes=tuple(one["Ebs"]["VolumeId"] for one in raw.get("BlockDeviceMappings", []) if "Ebs" in one),
         run=tags.get(RUN_TAG, ""),
         rank_name=tags.get(RANK_TAG, ""),
+        zone=raw.get("Placement", {}).get("AvailabilityZone"),
     )
 
 

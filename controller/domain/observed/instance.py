@@ -25,6 +25,8 @@ class Instance:
     """The run that its tags name; empty where they name none."""
     rank_name: str = ""
     """The rank that its tags name, such as `centavo-RUN-3`."""
+    zone: str | None = None
+    """The availability zone."""
 
     @property
     def is_running(self) -> bool:
