@@ -88,12 +88,11 @@ class Nodes:
         """Stops the launcher on the head."""
         self._play("stop.yml", [])
 
-    def fetch_results(self) -> bool:
-        """Brings the training's results from the head into the run's folder. Returns whether there were any."""
+    def fetch_results(self) -> None:
+        """Brings the training's results from the head into the run's folder."""
         destination = self._reaching.run_directory / "results"
         destination.mkdir(exist_ok=True)
         self._play("fetch.yml", [], destination=str(destination))
-        return any(destination.iterdir())
 
     # the controller on the head
 
@@ -161,7 +160,7 @@ class Nodes:
             reaching.run_directory,
             reaching.environment.root / "ansible",
             {**reaching.variables(), **self._supplies.variables_with_keys()},
-            {"instance_id": head.instance_id, "private_ip": str(head.private_ip), "flavor": head.flavor},
+            {"instance_id": head.instance_id, "private_ip": head.private_ip or "", "flavor": head.flavor},
             reaching.environment.settings.nodes.prepare,
         )
 
