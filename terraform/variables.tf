@@ -11,14 +11,16 @@ variable "cluster" {
 variable "flavors" {
   description = <<-EOT
     Flavors (EC2 instance types) that the fleet may use. Each flavor gets a launch template and an Auto Scaling group, even when
-    its capacity is 0. max_nodes: the largest number of its nodes at any time. market: "on-demand" or "spot". cpu_credits:
+    its capacity is 0. max_nodes: the largest number of its nodes at any time. market: "on-demand" or "spot". on_demand_base:
+    how many nodes of a spot flavor are bought on demand before any is bought on spot, so that a fleet keeps a floor. cpu_credits:
     "standard" or "unlimited", for burstable flavors only. volume_gb: size of a node's root volume in GB.
   EOT
   type = map(object({
-    max_nodes   = number
-    market      = optional(string, "on-demand")
-    cpu_credits = optional(string)
-    volume_gb   = optional(number, 20)
+    max_nodes      = number
+    market         = optional(string, "on-demand")
+    on_demand_base = optional(number, 0)
+    cpu_credits    = optional(string)
+    volume_gb      = optional(number, 20)
   }))
 
   validation {

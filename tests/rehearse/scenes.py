@@ -21,8 +21,8 @@ from tests.support.sandbox import move_phases, running_instances
 SIZE = sum(FLEET.values())
 STEP = r"step [1-9]\d* of .* [1-9]\d* ranks train"
 """A line of the controller that shows a step of ranks."""
-WARM = "warm after its launch: "
-"""What the controller says of new nodes, with the seconds that each of them took."""
+WARM = "warm after launch: "
+"""What the controller says of new nodes, with the seconds that they took."""
 NOTHING_LEFT = "Nothing of it costs money any more."
 """What `destroy` says at its end."""
 COSTS = "dollars per hour, all included"
@@ -89,7 +89,7 @@ class Rehearsal:
         again = self._finish("configure", limit_s=300)
         if "changed=0" not in again:
             raise RehearsalError("The second configure has changed something.")
-        return found_in(first, r"warm|usable|prepared") or "all nodes are usable; a second time changes nothing"
+        return found_in(first, WARM) or "all nodes are usable; a second time changes nothing"
 
     def reach_a_worker(self) -> str:
         """Dials a worker from outside, which its security group refuses, and through the head."""

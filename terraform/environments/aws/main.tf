@@ -23,6 +23,11 @@ provider "aws" {
   default_tags {
     tags = local.tags
   }
+
+  # The controller writes these tags while a run goes on.
+  ignore_tags {
+    keys = ["centavo:run", "centavo:rank"]
+  }
 }
 
 locals {

@@ -1,6 +1,17 @@
 locals {
   roles = toset(var.profiles == null ? ["head", "worker"] : [])
+
+  # What belongs to this account in this region. Conditions limit it to what has the cluster's tag.
+  here      = "${data.aws_region.this.name}:${data.aws_caller_identity.this.account_id}"
+  groups    = "arn:${data.aws_partition.this.partition}:autoscaling:${local.here}:autoScalingGroup:*:autoScalingGroupName/*"
+  instances = "arn:${data.aws_partition.this.partition}:ec2:${local.here}:instance/*"
 }
+
+data "aws_caller_identity" "this" {}
+
+data "aws_partition" "this" {}
+
+data "aws_region" "this" {}
 
 # The plan fails when there is no such profile.
 data "aws_iam_instance_profile" "existing" {
@@ -60,6 +71,14 @@ data "aws_iam_policy_document" "bucket" {
     resources = ["${var.bucket_arn}/*"]
   }
 
+  # Every node lets in whose SSH key lies here (controller/warden/door.py). No node says who that is.
+  statement {
+    sid       = "WriteNoKeysOfPeople"
+    effect    = "Deny"
+    actions   = ["s3:PutObject", "s3:DeleteObject"]
+    resources = ["${var.bucket_arn}/control/keys/*"]
+  }
+
   dynamic "statement" {
     for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
 
@@ -86,14 +105,14 @@ data "aws_iam_policy_document" "head_warden" {
 
   statement {
     sid       = "SeeTheGroups"
-    actions   = ["autoscaling:DescribeAutoScalingGroups"]
-    resources = ["*"] # IAM cannot limit this action to a resource.
+    actions   = ["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"]
+    resources = ["*"] # IAM cannot limit these actions to a resource.
   }
 
   statement {
     sid       = "EmptyTheClustersGroups"
     actions   = ["autoscaling:SetDesiredCapacity", "autoscaling:SetInstanceProtection"]
-    resources = ["arn:*:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"]
+    resources = [local.groups]
 
     condition {
       test     = "StringEquals"
@@ -105,7 +124,7 @@ data "aws_iam_policy_document" "head_warden" {
   statement {
     sid       = "EndTheHead"
     actions   = ["ec2:StopInstances", "ec2:TerminateInstances"]
-    resources = ["arn:*:ec2:*:*:instance/*"]
+    resources = [local.instances]
 
     condition {
       test     = "StringEquals"
@@ -126,7 +145,7 @@ data "aws_iam_policy_document" "worker_warden" {
   statement {
     sid       = "EndTheWorker"
     actions   = ["autoscaling:TerminateInstanceInAutoScalingGroup"]
-    resources = ["arn:*:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"]
+    resources = [local.groups]
 
     condition {
       test     = "StringEquals"
