@@ -245,6 +245,26 @@ variable "system_packages" {
   }
 }
 
+variable "controller_on_head" {
+  description = <<-EOT
+    Whether a controller may run on the head (`make optimize DETACH=1`): its role then may read what Terraform has made, change the
+    number of workers, and reboot nodes. state_bucket and state_key: where Terraform's S3 backend has the state, which the role may then
+    read and write. state_key_alias: the alias of the KMS key that encrypts that bucket. Null: the head's role may do none of this.
+    existing_instance_profiles need the policy of modules/access/controller.json.tftpl for it.
+  EOT
+  type = object({
+    state_bucket    = optional(string)
+    state_key       = optional(string)
+    state_key_alias = optional(string, "centavo-state")
+  })
+  default = null
+
+  validation {
+    condition     = try(var.controller_on_head.state_bucket == null, true) == try(var.controller_on_head.state_key == null, true)
+    error_message = "controller_on_head names only one of state_bucket and state_key. Name both, or neither where the state is a local file."
+  }
+}
+
 variable "reaper" {
   description = "Whether a Lambda function looks every ten minutes whether the cluster has outlived its lease, and ends it then. With existing_instance_profiles there is none, because it needs a role."
   type        = bool

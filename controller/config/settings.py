@@ -238,6 +238,15 @@ class WheelhouseSettings(_Section):
     glibc: Annotated[str, Field(pattern=r"^\d+\.\d+$")]
 
 
+class NodesPrepare(str, Enum):
+    """When a node that boots prepares itself, with the run's bundle from the bucket."""
+
+    ALWAYS = "always"
+    """At each boot. The controller's Ansible then finds nothing to change."""
+    UNOWNED = "unowned"
+    """Where no controller holds the cluster's lease. Otherwise the controller prepares it."""
+
+
 class SpotSection(_Section):
     """What is done where the spot market has no capacity. `controller.domain.spot.SpotSettings` explains each value."""
 
@@ -261,6 +270,8 @@ class NodeSettings(_Section):
     fact_path: str
     wheelhouse: WheelhouseSettings | None = None
     """Where the nodes' packages come from. None: their Python has all packages already, and nothing is installed."""
+    prepare: NodesPrepare = NodesPrepare.ALWAYS
+    """When a node prepares itself."""
 
 
 class TrainingSettings(_Section):

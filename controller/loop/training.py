@@ -96,6 +96,7 @@ class Training:
         if self._is_over():
             return False
         recall_speeds(job)
+        self._keep_labels(observation)
         recall_losses(job)
         move = job.journal.move_under_way() or self._spot.next_move(observation)
         if move is None:
@@ -107,6 +108,13 @@ class Training:
         if move is not None:
             self._moving.go_on(move, observation)
         return move is not None
+
+    def _keep_labels(self, observation: Observation) -> None:
+        """Keeps the names of run and ranks true. Nothing else depends on them."""
+        try:
+            self._job.cluster.keep_labels(observation)
+        except AwsError as error:
+            self._note_once(f"the tags of run and ranks could not be written: {_told(error)}")
 
     def _decided_move(self, observation: Observation) -> Move | None:
         """Decides. Returns the move that begins now, if there is one."""

@@ -14,6 +14,18 @@ class SpotNotice:
 
 
 @dataclass(frozen=True)
+class RoleSession:
+    """The credentials of an instance's role: a key of its own for each instance. Times are ISO 8601, UTC."""
+
+    name: str
+    last_updated: str
+    expiration: str
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    session_token: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class HostFault:
     """A fault of a host: `hang-ssh`, `freeze`, `fill-disk` or `partition`.
 
@@ -48,7 +60,7 @@ class HostSpec:
     public_key: str | None = None
     user_data: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
-    role: str | None = None
+    role: RoleSession | None = None
     tokens_required: bool = True
     tags_in_metadata: bool = False
     spot: bool = False

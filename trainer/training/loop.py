@@ -15,6 +15,7 @@ from trainer.messages.lines import Messenger
 from trainer.node.fact import RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.requests import Requests
+from trainer.record.log_copies import LogCopies
 from trainer.record.step_statistics import StepStatistics
 from trainer.record.tensorboard import EventFile
 from trainer.record.train_log import TrainLog
@@ -50,7 +51,7 @@ class Training:
         self._step = TrainingStep(prepared, speed)
         self._balancer = Balancer(settings.balance.every_steps, settings.balance.max_change, settings.balance.enabled)
         self._membership = Membership(prepared, self.state, self._balancer, resume)
-        self._log = TrainLog(self.events)
+        self._log = TrainLog(self.events, LogCopies(prepared.storage, lambda: self.events.file))
         self._schedule = Schedule(prepared, self.state, self._log)
         self._statistics = StepStatistics(settings.facts.window, settings.facts.warmup_steps)
         self._failures = FailureCount(settings.elastic.max_failures_without_step)

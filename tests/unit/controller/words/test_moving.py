@@ -97,6 +97,7 @@ EXAMPLES: tuple[Reason, ...] = (
     e.GivenUp(h.NoNewStep(1480, 1900.0, 900.0), ("restart_launcher", "restart_launcher")),
     e.GivenUp(h.HeadGone("terminated")),
     e.StopAsked("ada@laptop", 1_800_000_000.0),
+    e.ResultsMissing(),
     e.EnvironmentDestroyed(),
     h.NoNewStep(1480, 930.0, 900.0),
     h.NoNewStep(None, 930.0, 900.0),
