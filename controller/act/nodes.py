@@ -88,11 +88,12 @@ class Nodes:
         """Stops the launcher on the head."""
         self._play("stop.yml", [])
 
-    def fetch_results(self) -> None:
-        """Brings the training's results from the head into the run's folder."""
+    def fetch_results(self) -> bool:
+        """Brings the training's results from the head into the run's folder. Returns whether there were any."""
         destination = self._reaching.run_directory / "results"
         destination.mkdir(exist_ok=True)
         self._play("fetch.yml", [], destination=str(destination))
+        return any(destination.iterdir())
 
     # the controller on the head
 
