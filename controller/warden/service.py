@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from .admitting.keys import Door
 from .bucket import Bucket
 from .clock import since_boot_s
-from .door import Door
 from .look import Look, Standing
 from .memory import Memory, Signs
 from .verdict import Situation, Verdict
@@ -26,6 +26,9 @@ class Duty(Protocol):
 
     def act(self, look: Look, now: Situation, verdict: Verdict) -> bool:
         """Acts. Returns whether all is done."""
+
+    def watch(self, look: Look, now: Situation) -> None:
+        """Does what there is to do while the switch does not fire."""
 
 
 class Warden:
@@ -70,6 +73,7 @@ class Warden:
                 self._tell("done; nothing more is to do for this holder of the lease")
         elif not verdict.fires:
             self._done_for = None
+            self._duty.watch(look, now)
         return pause_s(now)
 
     def _say(self, look: Look, now: Situation, verdict: Verdict) -> None:

@@ -28,6 +28,7 @@ from localcloud.api.faults.injected import Injected
 from localcloud.api.faults.limits import Faults
 from localcloud.api.functions.functions import Functions
 from localcloud.api.functions.schedules import Schedules
+from localcloud.api.iam.role_sessions import RoleSessions
 from localcloud.api.images import add_images
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
@@ -80,6 +81,7 @@ class Region:
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
         injected = Injected()
         calls = Calls(credentials.user.access_key_id)
+        self._sessions = RoleSessions(settings.region)
         self._instances = Instances(settings, ec2, faults, injected)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
@@ -119,7 +121,7 @@ class Region:
     def wanted(self) -> Wanted:
         """Returns the hosts that shall run now, and their network."""
         waiting = tuple(one.id for one in self._instances if one.state in (PENDING, STOPPING, STOPPED))
-        return Wanted(wanted_hosts(self._instances), network_of(self._instances.ec2), waiting)
+        return Wanted(wanted_hosts(self._instances, self._sessions), network_of(self._instances.ec2), waiting)
 
     def _patch_moto(
         self, placement_groups: PlacementGroups, spot: SpotPrices, state_dir: Path, settings: Settings

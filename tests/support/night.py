@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 
 from tests.support.local_cloud import LocalCloud, processes_with, wait_until
+from tests.support.roles import make_profile
 from tests.support.terraform_module import TerraformModule
 from tests.unit.controller.warden.stand_ins import document
 
@@ -54,7 +55,7 @@ class Cluster:
         self.s3.create_bucket(Bucket="unit-bucket")
         mark = [{"Key": "centavo:cluster", "Value": "unit"}]
         self.s3.put_bucket_tagging(Bucket="unit-bucket", Tagging={"TagSet": mark})
-        profile = self._profile()
+        profile = make_profile(cloud, "node", "s3:*", "autoscaling:*", "ec2:*")
         tags = [{"Key": "centavo:cluster", "Value": "unit"}, {"Key": "centavo:role", "Value": "head"}]
         self.head = cloud.run(
             IamInstanceProfile={"Name": profile}, TagSpecifications=[{"ResourceType": "instance", "Tags": tags}]
@@ -70,16 +71,6 @@ class Cluster:
         wait_until(lambda: "Contents" in self.s3.list_objects_v2(Bucket="unit-bucket"), "the first lease", LIMIT_S)
         for instance_id in (self.head, *self.workers):
             self._prepare(instance_id)
-
-    def _profile(self) -> str:
-        iam, actions = self.cloud.client("iam"), ["s3:*", "autoscaling:*", "ec2:*"]
-        may = [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
-        iam.create_role(RoleName="node", AssumeRolePolicyDocument="{}")
-        policy = json.dumps({"Version": "2012-10-17", "Statement": may})
-        iam.put_role_policy(RoleName="node", PolicyName="node", PolicyDocument=policy)
-        iam.create_instance_profile(InstanceProfileName="node")
-        iam.add_role_to_instance_profile(InstanceProfileName="node", RoleName="node")
-        return "node"
 
     def _controller(self) -> subprocess.Popen[bytes]:
         lease = json.dumps(document(cluster="unit", lasts_s=SWITCH["lease_s"], switch=SWITCH))

@@ -26,7 +26,7 @@ from trainer.training.prepare import Prepared
 from trainer.training.replicas import compare_if_due
 from trainer.training.schedule import Schedule
 from trainer.training.state import TrainingState
-from trainer.training.step import TakenStep, TrainingStep
+from trainer.training.step import Asked, TakenStep, TrainingStep
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class Training:
             if taken.fault is not None:
                 check_skipped(self.prepared, world, self.state.progress, taken.fault)
             totals = taken.totals
-            self._schedule.keep_if_due(world)
+            self._schedule.keep_if_due(world, is_asked=totals.is_checkpoint_due)
             if totals.is_stop_due:
                 self._schedule.keep_for_stop(world)
                 raise TrainingStopped(self._requests.stop_reason or "told to stop")
@@ -155,8 +155,8 @@ class Training:
     def _make_step(self, world: World) -> TakenStep:
         if self._requests.leave_reason is not None:
             self._messenger.send("leaving", reason=self._requests.leave_reason)
-        is_stop_asked = self._requests.stop_reason is not None
-        taken = self._step.take(world, self.state.progress.step, is_stop_asked)
+        asked = Asked(self._requests.stop_reason is not None, self._requests.take_keep())
+        taken = self._step.take(world, self.state.progress.step, asked)
         self._membership.note_step()
         self._account(world, taken)
         return taken

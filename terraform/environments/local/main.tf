@@ -19,6 +19,11 @@ provider "aws" {
 
   skip_metadata_api_check     = !var.instance_credentials
   skip_credentials_validation = true
+
+  # The controller writes these tags while a run goes on.
+  ignore_tags {
+    keys = ["centavo:run", "centavo:rank"]
+  }
 }
 
 module "centavo" {
@@ -54,7 +59,10 @@ module "centavo" {
     owner = "099720109477"
     name  = "ubuntu/images/hvm-ssd/ubuntu-xenial-16.04-amd64-server-20170721"
   }
-  fact_path       = "~/facts.d"
+  fact_path = "~/facts.d"
+
+  controller_on_head = {} # the state is a file, which the head gets a copy of
+
   ssh_public_key  = var.ssh_public_key
   customer_key    = false
   flow_logs       = false

@@ -26,7 +26,7 @@ from controller.domain.errors import (
     TrainingFailedError,
 )
 from controller.domain.reasons import Said
-from controller.domain.reasons.ending import StopAsked
+from controller.domain.reasons.ending import ResultsMissing, StopAsked
 from controller.domain.reasons.flavors import FlavorsTooSmall, MemoryTooSmall
 from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
 from controller.domain.reasons.plans import PlanRefused, TouchesResource
@@ -362,6 +362,18 @@ def test_trouble_at_the_end_leaves_no_worker_running(
     assert one.optimizer.run()["status"] == "finished"
     assert world.fleet() == {}
     assert one.cluster.capacity.read() == Fleet({})
+
+
+def test_a_finished_training_without_results_ends_as_failed_with_everything_given_back(
+    world: World, controller: Start
+) -> None:
+    world.head.has_results = False
+    one = controller(decider=stay_and(lambda: None))
+    with pytest.raises(TrainingFailedError, match="has finished, but the folder `results` on the head is missing"):
+        one.optimizer.run()
+    assert (one.journal.stage(), one.journal.status()) == (Stage.ENDED, "failed")
+    assert one.journal.status_reason() == ResultsMissing()
+    assert world.fleet() == {}
 
 
 @pytest.mark.parametrize("error", [AnsibleError, NodesError])
