@@ -1,4 +1,4 @@
-"""`python -m tests.nights [--nights N] [--seed SEED] [--real N]`: plays nights, and prints what each has cost."""
+"""`python -m tests.nights [--nights N] [--seed S] [--real N]`: plays nights, and prints how long money ran, and why."""
 
 from __future__ import annotations
 
