@@ -71,7 +71,9 @@ def node(cloud: LocalCloud) -> Node:
         "Condition": {"StringEquals": {"aws:ResourceTag/centavo:cluster": "unit"}},
     }
     see = {"Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": "*"}
-    policy = cloud.client("iam").create_policy(PolicyName="see", PolicyDocument=policy_text(see, capacity, name))["Policy"]
+    policy = cloud.client("iam").create_policy(PolicyName="see", PolicyDocument=policy_text(see, capacity, name))[
+        "Policy"
+    ]
     cloud.client("iam").attach_role_policy(RoleName=profile, PolicyArn=policy["Arn"])
     return Node(cloud, profile)
 
