@@ -30,8 +30,8 @@ def finish(job: Job, status: str) -> None:
         status: How the training ended.
 
     Raises:
-        AnsibleError: The results could not be fetched. They are still on the head, and a second try may do better. Where
-            the head answers and has none, the run ends as failed.
+        AnsibleError: The results could not be fetched. They are still on the head, and a second try may do better. Where the
+            head answers and has none, the run ends as failed.
         CentavoError: The workers could not be given back.
     """
     job.note("giving the workers back")
