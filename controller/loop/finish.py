@@ -30,8 +30,8 @@ def finish(job: Job, status: str) -> None:
         status: How the training ended.
 
     Raises:
-        AnsibleError: The results could not be fetched. They are still on the head, and a second try may do better. Where the
-            head answers and has none, the run ends as failed.
+        AnsibleError: The results could not be fetched. They are still on the head, and a second try may do better.
+            Where the head answers and has none, the run ends as failed.
         CentavoError: The workers could not be given back.
     """
     job.note("giving the workers back")
@@ -115,12 +115,21 @@ def _fetch(job: Job, is_finished: bool) -> None:
             return
         except NodesError as error:
             job.note(f"the results could not be fetched from the head: {error.what}")
+            job.note(_waiting(job))
             return
         except AnsibleError as error:
             if not is_finished:
                 job.note(f"the results of a training that did not finish could not be fetched: {error.what}")
                 return
             if tries == FETCH_TRIES:
+                job.note(_waiting(job))
                 raise
             job.note(f"the results could not be fetched yet: {error.what}")
         job.clock.sleep(job.settings.poll_s)
+
+
+def _waiting(job: Job) -> str:
+    """Returns where the results wait for a person who can't get them from the head."""
+    run, bucket = job.journal.info().run, job.cluster.made.outputs.bucket
+    there, here = f"s3://{bucket}/{run}/results", job.journal.directory / "results"
+    return f"what the training left waits in {there} (`aws s3 cp --recursive {there} {here}` brings it)"

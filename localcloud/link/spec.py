@@ -44,6 +44,7 @@ class HostSpec:
     `boot` counts the starts of the instance; a host is restarted when its number changes. `speed` is a share of one
     core; None means unbraked. An `unreachable` host runs but never answers. `vcpus`, `memory_mib` and
     `volume_gb` are what the instance type and the launch give; loopback does not use them.
+    `rebalance_at` is when EC2 recommended to replace the instance (ISO 8601, UTC).
     """
 
     instance_id: str
@@ -64,6 +65,7 @@ class HostSpec:
     tags_in_metadata: bool = False
     spot: bool = False
     spot_notice: SpotNotice | None = None
+    rebalance_at: str | None = None
     speed: float | None = None
     unreachable: bool = False
     boot: int = 1

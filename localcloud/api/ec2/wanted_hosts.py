@@ -71,6 +71,7 @@ def host_spec(
         tags_in_metadata=instance.metadata_options.instance_metadata_tags == "enabled",
         spot=tracked.is_spot,
         spot_notice=tracked.notice,
+        rebalance_at=tracked.rebalance_at,
         speed=settings.speed_of(tracked.flavor),
         unreachable=tracked.failure == "unreachable",
         boot=tracked.boot,

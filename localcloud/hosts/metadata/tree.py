@@ -75,6 +75,9 @@ def _meta_data(spec: HostSpec) -> Tree:
         meta["iam"] = {"security-credentials": {spec.role.name: _credentials(spec.role)}}
     if spec.spot_notice:
         meta["spot"] = _spot(spec.spot_notice)
+    if spec.rebalance_at:
+        recommendation = json.dumps({"noticeTime": spec.rebalance_at})
+        meta["events"] = {"recommendations": {"rebalance": recommendation}}
     return meta
 
 

@@ -71,6 +71,14 @@ data "aws_iam_policy_document" "bucket" {
     resources = ["${var.bucket_arn}/*"]
   }
 
+  # Every node lets in whose SSH key lies here (controller/warden/door.py). No node says who that is.
+  statement {
+    sid       = "WriteNoKeysOfPeople"
+    effect    = "Deny"
+    actions   = ["s3:PutObject", "s3:DeleteObject"]
+    resources = ["${var.bucket_arn}/control/keys/*"]
+  }
+
   dynamic "statement" {
     for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
 
@@ -97,8 +105,8 @@ data "aws_iam_policy_document" "head_warden" {
 
   statement {
     sid       = "SeeTheGroups"
-    actions   = ["autoscaling:DescribeAutoScalingGroups"]
-    resources = ["*"] # IAM cannot limit this action to a resource.
+    actions   = ["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"]
+    resources = ["*"] # IAM cannot limit these actions to a resource.
   }
 
   statement {
@@ -170,6 +178,59 @@ resource "aws_iam_role_policy" "logs" {
   name   = "logs"
   role   = aws_iam_role.this[each.key].id
   policy = data.aws_iam_policy_document.logs.json
+}
+
+# A controller on the head (`--detach`) reads what Terraform has made, and changes the number of workers. It can't make, replace or
+# remove anything, change a launch template, or hand a role to anything.
+resource "aws_iam_role_policy" "controller" {
+  count = var.profiles == null && var.controller != null ? 1 : 0
+
+  name   = "controller"
+  role   = aws_iam_role.this["head"].id
+  policy = templatefile("${path.module}/controller.json.tftpl", { cluster = var.name, bucket_arn = var.bucket_arn })
+}
+
+# Terraform's state may lie in a bucket of its own. Terraform locks it with an object beside it.
+data "aws_iam_policy_document" "state" {
+  count = try(var.controller.state_bucket, null) == null ? 0 : 1
+
+  statement {
+    sid       = "FindTheState"
+    actions   = ["s3:ListBucket"]
+    resources = ["arn:*:s3:::${var.controller.state_bucket}"]
+  }
+
+  statement {
+    sid       = "ReadAndWriteTheState"
+    actions   = ["s3:GetObject", "s3:PutObject"]
+    resources = ["arn:*:s3:::${var.controller.state_bucket}/${var.controller.state_key}"]
+  }
+
+  statement {
+    sid       = "LockTheState"
+    actions   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
+    resources = ["arn:*:s3:::${var.controller.state_bucket}/${var.controller.state_key}.tflock"]
+  }
+
+  statement {
+    sid       = "UseTheStatesKey"
+    actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+    resources = ["arn:*:kms:*:*:key/*"]
+
+    condition {
+      test     = "ForAnyValue:StringEquals"
+      variable = "kms:ResourceAliases"
+      values   = ["alias/${var.controller.state_key_alias}"]
+    }
+  }
+}
+
+resource "aws_iam_role_policy" "state" {
+  count = var.profiles == null ? length(data.aws_iam_policy_document.state) : 0
+
+  name   = "state"
+  role   = aws_iam_role.this["head"].id
+  policy = data.aws_iam_policy_document.state[0].json
 }
 
 # Systems Manager opens sessions on the head only. The policy of AWS for this purpose, AmazonSSMManagedInstanceCore, also allows

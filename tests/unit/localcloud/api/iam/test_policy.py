@@ -100,7 +100,7 @@ TAG, REGION = "aws:ResourceTag/centavo:cluster", "aws:RequestedRegion"
         ({"Bool": {"aws:SecureTransport": True}}, {"aws:SecureTransport": "true"}, True),
         ({"Null": {TAG: "true"}}, {}, True),
         ({"Null": {TAG: "true"}}, {TAG: "a"}, False),
-        ({"ArnLike": {"aws:SourceArn": "arn:*:rule/a"}}, {"aws:SourceArn": "arn:aws:events:r:1:rule/a"}, True),
+        ({"ArnLike": {"aws:SourceArn": "arn:aws:sqs:*:*:a"}}, {"aws:SourceArn": "arn:aws:sqs:r:1:a"}, True),
         ({"StringEquals": {TAG: "a", REGION: "r"}}, {TAG: "a", REGION: "other"}, False),
         ({"StringEquals": {TAG: "a"}, "StringLike": {REGION: "us-*"}}, {TAG: "a", REGION: "us-east-1"}, True),
     ],
