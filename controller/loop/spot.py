@@ -15,7 +15,7 @@ from controller.act.doing import Doer
 from controller.act.reconcile.actions import LetGo, SetCapacity
 from controller.act.reconcile.next_actions import next_actions
 from controller.act.reconcile.seeing import see
-from controller.domain import Fleet, LauncherState, Market, Move, NoticeKind, Observation, TrainingState
+from controller.domain import Fleet, LauncherState, Market, Move, NoticeKind, Observation
 from controller.domain.goal import Goal
 from controller.domain.reasons.spot import NodesTakenBack, OnDemandInstead, ReplacementUnaffordable, WaitsForCapacity
 from controller.domain.spot import Noticed, Shortage
@@ -53,9 +53,11 @@ class Spot:
         return self._job.journal.shortage() is not None
 
     def is_short(self, observation: Observation) -> bool:
-        """Returns whether nothing trains since EC2 has taken nodes back."""
-        trains = any(fact.state is TrainingState.TRAINING for fact in observation.facts)
-        return self.has_shortage and not trains
+        """Returns whether no node is left that could train, since EC2 has taken them back."""
+        if observation.head is None:
+            return False
+        living = {worker.private_ip for worker in self._job.cluster.last_workers()}
+        return self.has_shortage and not living & (observation.head.hosts or frozenset())
 
     def take_notices(self, observation: Observation) -> None:
         """Keeps and tells what the nodes have learned of the spot service."""
