@@ -41,7 +41,7 @@ run "nodes_may_use_this_bucket_only" {
   command = plan
 
   assert {
-    condition = toset(flatten([for statement in data.aws_iam_policy_document.bucket.statement : statement.resources])) == toset([
+    condition = toset(flatten([for statement in data.aws_iam_policy_document.bucket.statement : statement.resources if statement.effect != "Deny"])) == toset([
       "arn:aws:s3:::unit", "arn:aws:s3:::unit/*",
     ])
     error_message = "The policy must name the bucket and its objects, and nothing else."
