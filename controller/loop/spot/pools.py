@@ -10,8 +10,8 @@ from controller.decide.replacing.losses import with_losses
 from controller.decide.replacing.pools import Pool, chosen
 from controller.decide.settings import DecideSettings
 from controller.domain import FlavorEstimate, Fleet, History, Market, Price
+from controller.domain.observed.spot import Shortage, SpotSettings
 from controller.domain.reasons.flavors import MemoryTooSmall
-from controller.domain.spot import Shortage, SpotSettings
 from controller.loop.decide_settings import decide_settings
 from controller.loop.job import Job
 
