@@ -248,7 +248,7 @@ class NodesPrepare(str, Enum):
 
 
 class SpotSection(_Section):
-    """What is done where the spot market has no capacity. `SpotSettings` in `controller.domain.observed.spot` explains it."""
+    """What is done where the spot market has no capacity. `controller.domain.observed.spot` explains each value."""
 
     on_demand_fallback: bool = False
     wait_s: Seconds = 900
