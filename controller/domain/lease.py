@@ -107,6 +107,7 @@ class Lease:
         stage: Where the run is: `starting`, `training`, `ending` or `ended`.
         ended_at: When the training ended.
         step: The last step that the holder saw, and `step_at` when it saw a new one for the last time.
+        waits_since: Since when the run waits for capacity, with no node left that could train; None where it does not.
         run_holder: The last holder that worked on the run. A command that was refused holds the lease, and never did.
     """
 
@@ -124,6 +125,7 @@ class Lease:
     step_at: float | None
     switch: SwitchSettings
     fired: Fired | None = None
+    waits_since: float | None = None
     run_holder: LeaseHolder | None = None
 
     def is_free(self, age_s: float) -> bool:
@@ -190,4 +192,5 @@ class Claim:
             released=False,
             switch=self.switch,
             fired=None,
+            waits_since=None,
         )

@@ -11,7 +11,7 @@ from controller.domain.lease import Fired, HeadEnding, Lease, LeaseHolder, Place
 from controller.domain.times import iso, parse_time
 
 VERSION = 1
-TIMES = ("taken_at", "ended_at", "step_at")
+TIMES = ("taken_at", "ended_at", "step_at", "waits_since")
 
 
 class UnreadableError(ValueError):
@@ -69,6 +69,7 @@ def _lease(plain: dict[str, Any]) -> Lease:
             head=HeadEnding(switch["head"]),
         ),
         fired=None if fired is None else Fired(str(fired["by"]), str(fired["why"]), parse_time(fired["at"])),
+        waits_since=_seconds(plain["waits_since"]),
         run_holder=None if run_holder is None else _holder(run_holder),
     )
 

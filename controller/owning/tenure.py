@@ -19,7 +19,7 @@ from controller.owning.heartbeat import Heartbeat
 from controller.owning.held import HeldLease
 from controller.owning.runs_index import RunEntry, RunsSource
 from controller.owning.sources import Source
-from controller.record.journal import Journal
+from controller.record.journal import Journal, Stage
 
 
 class Tenure(Protocol):
@@ -129,7 +129,8 @@ class LeaseTenure:
         self._note()
         if progress is not None and progress.step != before.step:
             self._held.tell(step=progress.step, step_at=at)
-        if self._held.lease.stage != before.stage:
+        lease = self._held.lease
+        if (lease.stage, lease.waits_since) != (before.stage, before.waits_since):
             self._heartbeat.wake()
         if self._copies is not None:
             self._copies.wake()
@@ -174,7 +175,10 @@ class LeaseTenure:
         info, ended_at = self._journal.info(), self._journal.ended_at()
         is_new = info.run != self._held.lease.run
         progress = {"step": None, "step_at": None} if is_new else {}
-        self._held.tell(run=info.run, stage=self._journal.stage().value, ended_at=ended_at, **progress)
+        stage, short = self._journal.stage(), self._journal.shortage()
+        waits = stage is Stage.TRAINING and short is not None and short.is_stopped
+        waits_since = short.waiting_since if short is not None and waits else None
+        self._held.tell(run=info.run, stage=stage.value, ended_at=ended_at, waits_since=waits_since, **progress)
         self._entry = RunEntry(info.run, iso(info.started_at), self._journal.status())
 
     def _is_alive(self) -> bool:

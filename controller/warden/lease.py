@@ -34,6 +34,7 @@ class Lease:
         stage: "starting", "training", "ending" or "ended".
         step: The last step that the holder has seen.
         step_at: When the holder saw a new step for the last time, by its own clock, in seconds since the epoch.
+        lacks_capacity: Whether the run waits for capacity, with no node left that could train.
         fired_by: Which switch has fired: "head", "worker", "reaper" or "person"; None where none has.
         waits: How long each switch waits.
     """
@@ -47,6 +48,7 @@ class Lease:
     stage: str = "starting"
     step: int | None = None
     step_at: float | None = None
+    lacks_capacity: bool = False
     fired_by: str | None = None
     waits: Waits = field(default_factory=Waits)
 
@@ -91,6 +93,7 @@ def parse_lease(document: Mapping[str, Any], cluster: str) -> Lease:
         stage=_name(document.get("stage")) or "starting",
         step=_whole(document.get("step")),
         step_at=_time(document.get("step_at")),
+        lacks_capacity=_time(document.get("waits_since")) is not None,
         fired_by=None if fired is None else _fired_by(fired),
         waits=waits,
     )

@@ -39,7 +39,8 @@ class Memory:
         standing: What the last look has found, whether it could be understood or not.
         looked_at: When `look` was made.
         row_at: When the row of looks without a longer gap began.
-        moved_at: When the training was last seen to move: a new step, another stage, another run.
+        moved_at: When the training was last seen to move: a new step, another stage, another run. A wait for capacity
+            counts as well, as long as the controller lives.
         step: The last step that the launcher has told.
         told_step: The last step in the lease.
         worked_at: When the launcher was last seen to work.
@@ -76,15 +77,15 @@ class Memory:
         steps = (signs.step, self.step), (told_step, self.told_step)
         moved = any(new not in (None, old) for new, old in steps) or _is_other_work(self.lease, known.lease)
         works = signs.work not in (None, self.work)
-        is_kept = signs.head_answers or known.situation(now).is_kept
+        seen = known.situation(now)
         return replace(
             known,
             step=self.step if signs.step is None else signs.step,
             told_step=self.told_step if told_step is None else told_step,
-            moved_at=now if moved else self.moved_at,
+            moved_at=now if moved or seen.lacks_capacity else self.moved_at,
             worked_at=now if works else self.worked_at,
             work=signs.work if works else self.work,
-            kept_at=now if is_kept else self.kept_at,
+            kept_at=now if signs.head_answers or seen.is_kept else self.kept_at,
         )
 
     def _having_read(self, look: Look, now: float) -> Memory:

@@ -49,7 +49,8 @@ class Situation:
         read_s: For how long the lease has been read again and again, without a longer gap.
         unread_s: The time since a look could be understood.
         up_s: The time since the warden started.
-        still_s: The time since the training was last seen to move, or since the warden's start.
+        still_s: The time since the training was last seen to move, or to wait for capacity under a controller that
+            lives, or since the warden's start.
         idle_s: The time since the launcher was last seen to work, or since the warden's start.
         released_s: The time since the lease was first seen given back.
         ended_s: How long the stage has been "ended".
@@ -79,6 +80,11 @@ class Situation:
         if self.standing is not Standing.FOUND or self.lease is None:
             return False
         return self.lease.is_owned and self.age_s <= self.lease.lasts_s
+
+    @property
+    def lacks_capacity(self) -> bool:
+        """Whether the cluster's owner, who lives, waits for capacity. Without nodes no step can be made."""
+        return self.is_kept and self.lease is not None and self.lease.lacks_capacity
 
 
 @dataclass(frozen=True)

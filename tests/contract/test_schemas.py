@@ -130,7 +130,7 @@ def test_what_is_no_capacity_file_is_told_apart(broken: dict[str, Any]) -> None:
 def test_the_lease_is_as_described(name: str) -> None:
     first = claim("one").first(BEGAN)
     known = replace(first, run="r", stage="training", step=3, step_at=BEGAN, ended_at=BEGAN + 1, released=True)
-    known = replace(known, run_holder=first.holder)
+    known = replace(known, run_holder=first.holder, waits_since=BEGAN)
     lease = {"bare": first, "training": known, "fired": replace(known, fired=Fired("reaper", "outlived", BEGAN))}[name]
     check(json.loads(to_document(lease)), "lease")
 

@@ -56,6 +56,13 @@ KINDS = (
         "stalled",
         "stalled",
     ),
+    Kind("the run waits for capacity", lambda r, t, w: Faults(waits_from_s=t, outages=_outages(r, w)), None, None),
+    Kind(
+        "the controller dies while the run waits for capacity",
+        lambda r, t, w: Faults(controller_dies_s=t, waits_from_s=t * r.random()),
+        "head",
+        "head",
+    ),
     Kind("the controller dies", lambda r, t, w: Faults(controller_dies_s=t), "head", "head"),
     Kind(
         "the controller and the head die",

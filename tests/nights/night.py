@@ -36,6 +36,7 @@ class Faults:
         reaper_fails_until_s: The function fails until then.
         steps_end_s: No step is made any more.
         training_ends_s: The training ends.
+        waits_from_s: The run waits for capacity from then on: no step is made.
         outages: The times at which nobody reaches the bucket, with their ends.
     """
 
@@ -49,6 +50,7 @@ class Faults:
     reaper_fails_until_s: float = 0.0
     steps_end_s: float = NEVER
     training_ends_s: float = NEVER
+    waits_from_s: float = NEVER
     outages: tuple[tuple[float, float], ...] = ()
 
 
@@ -131,7 +133,12 @@ class Night:
             return NEVER
         if not self._is_out(now):
             has_ended = now >= faults.training_ends_s
-            self.lease = replace(self.lease, stage="ended" if has_ended else "training", step=self._step(now))
+            self.lease = replace(
+                self.lease,
+                stage="ended" if has_ended else "training",
+                step=self._step(now),
+                lacks_capacity=now >= faults.waits_from_s,
+            )
             if now >= faults.crashes_from_s:
                 self.lease = replace(self.lease, generation=self.lease.generation + 1, released=True)
             self._written_s = now
@@ -182,7 +189,8 @@ class Night:
         return any(begin <= now < end for begin, end in self.faults.outages)
 
     def _step(self, now: float) -> int:
-        return int(min(now, self.faults.steps_end_s, self.faults.training_ends_s) // 30)
+        faults = self.faults
+        return int(min(now, faults.steps_end_s, faults.training_ends_s, faults.waits_from_s) // 30)
 
     def _fire(self, by: str, verdict: Verdict, now: float, *, marks: bool = True) -> None:
         self.fired.append((now, by, str(verdict)))

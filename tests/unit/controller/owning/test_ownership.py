@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from controller.domain import Progress
+from controller.domain import Fleet, Progress
 from controller.domain.errors import LeaseUncertainError, LockedError, SupersededError
 from controller.domain.lease import Lease
+from controller.domain.observed.spot import Shortage
 from controller.owning import held, ownership, taking, tenure
 from controller.owning.keys import LEASE
 from controller.owning.lease_document import from_document
@@ -149,6 +151,31 @@ def test_the_lease_says_how_far_the_run_is(own: Ownership, bucket: BucketInMemor
     assert (lease.run, lease.stage, lease.step, lease.step_at) == (journal.info().run, "training", 12, NOW)
     assert lease.run_holder == claim("one").holder
     assert lease.released
+
+
+def test_the_lease_says_at_once_that_the_run_waits_for_capacity_without_a_node(
+    own: Ownership, bucket: BucketInMemory, tmp_path: Path
+) -> None:
+    own.own(bucket)
+    journal = synthetic.running_run(tmp_path)
+    journal.take_over(own)
+    own.work_on(journal, ())
+    short = Shortage(Fleet({"c5.large": 2}), NOW - 9, waiting_since=NOW)
+    for shortage, since in ((short, None), (replace(short, is_stopped=True), NOW), (None, None)):
+        journal.set_shortage(shortage)
+        own.saw(None, NOW)
+        wait_until(lambda since=since: kept(bucket).waits_since == since)
+    journal.set_shortage(replace(short, is_stopped=True))
+    own.saw(None, NOW)
+    wait_until(lambda: kept(bucket).waits_since == NOW)
+    journal.set_stage(Stage.ENDING)
+    own.saw(None, NOW)
+    wait_until(lambda: kept(bucket).waits_since is None)
+
+
+def test_who_takes_the_lease_over_has_to_see_the_wait_himself() -> None:
+    waiting = replace(claim("one").first(NOW), waits_since=NOW)
+    assert claim("two").after(waiting, NOW).waits_since is None
 
 
 def test_a_change_of_the_stage_reaches_the_bucket_at_once(

@@ -31,6 +31,7 @@ def document(**entries: Any) -> dict[str, Any]:
         "ended_at": None,
         "step": 7,
         "step_at": None,
+        "waits_since": None,
         "switch": {
             "lease_s": 900,
             "ended_s": 1800,

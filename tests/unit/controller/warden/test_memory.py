@@ -9,6 +9,7 @@ import pytest
 from controller.warden.lease import Lease
 from controller.warden.look import Look, Standing
 from controller.warden.memory import Memory, Signs
+from controller.warden.verdict import Why, head_verdict
 
 LEASE = Lease("unit", run="run-1", generation=1, lasts_s=900, stage="training")
 FOUND, MISSING, UNREAD = Look(Standing.FOUND, LEASE, age_s=5), Look(Standing.MISSING), Look(Standing.UNREAD)
@@ -115,3 +116,33 @@ def test_a_lease_that_has_run_out_or_was_given_back_or_fired_keeps_no_worker() -
 def test_an_old_lease_keeps_no_worker_while_the_bucket_is_silent() -> None:
     memory = BEGUN.after(FOUND, Signs(), 1010).after(UNREAD, Signs(), 1100)
     assert memory.situation(1100).alone_s == 90
+
+
+WAITING = replace(LEASE, lacks_capacity=True)
+
+
+def test_a_run_that_waits_for_capacity_under_a_controller_that_lives_does_not_stall() -> None:
+    memory = BEGUN
+    for at in range(1010, 20000, 600):
+        memory = memory.after(Look(Standing.FOUND, WAITING, age_s=5), Signs(step=5), at)
+        assert not head_verdict(memory.situation(at)).fires
+    began = at
+    for at in range(began, began + 7201, 300):
+        memory = memory.after(FOUND, Signs(step=5), at)
+    assert memory.situation(began + 7200).still_s == 7200, "the stall counts from the end of the wait"
+    assert head_verdict(memory.after(FOUND, Signs(step=5), began + 7201).situation(began + 7201)).why is Why.NO_STEP
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        Look(Standing.FOUND, WAITING, age_s=901),
+        Look(Standing.FOUND, replace(WAITING, released=True), age_s=5),
+        Look(Standing.FOUND, replace(WAITING, fired_by="person"), age_s=5),
+        UNREAD,
+    ],
+    ids=["run out", "given back", "fired", "unread"],
+)
+def test_a_wait_without_a_controller_is_no_sign_of_life(look: Look) -> None:
+    memory = BEGUN.after(Look(Standing.FOUND, WAITING, age_s=5), Signs(step=5), 1010)
+    assert memory.after(look, Signs(step=5), 2000).situation(2000).still_s == 990

@@ -107,6 +107,17 @@ def test_a_head_whose_controller_is_gone_gives_everything_back_in_order(house: H
     assert house.said("fires: no controller has renewed the lease for 901 s (limit 900 s)")
 
 
+def test_a_run_that_waits_for_capacity_keeps_its_head_until_its_controller_dies(house: House) -> None:
+    warden = house.warden("head")
+    house.steps(7)
+    for at in range(0, 30000, 300):
+        house.s3.lease(waits_since="2026-11-23T00:00:00Z")
+        house.watch(warden, at + 300)
+    assert house.ec2.stopped == [] and len(house.groups.running) == 3
+    house.watch(warden, 31200)
+    assert house.s3.read_lease()["fired"]["why"] == "no-controller" and house.ec2.stopped == ["i-head"]
+
+
 def test_a_controller_that_comes_back_at_the_last_moment_keeps_its_fleet(house: House) -> None:
     house.s3.lease()
     warden = house.warden("head")
