@@ -116,11 +116,13 @@ class Cluster:
 
     def hang_warden(self, instance_id: str) -> None:
         """Stops the process of a node's warden, which keeps its memory and does nothing any more."""
-        mark = f"CENTAVO_LOCALCLOUD_INSTANCE={instance_id}".encode()
-        for pid in processes_with(mark.decode()):
+        hanging = 0
+        for pid in processes_with(f"CENTAVO_LOCALCLOUD_INSTANCE={instance_id}"):
             with contextlib.suppress(OSError):
                 if b"\0warden\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     os.kill(pid, signal.SIGSTOP)
+                    hanging += 1
+        assert hanging == 1, f"{instance_id} has {hanging} wardens"
 
     def reaper(self, folder: Path) -> TerraformModule:
         """Applies the reaper's module, which calls the reaper each minute. Returns it."""
