@@ -9,12 +9,13 @@ output "region" {
 }
 
 output "flavors" {
-  description = "Facts about each flavor for the controller: Auto Scaling group, launch template, market, largest number of nodes, vCPUs, memory, and size of a node's volume."
+  description = "Facts about each flavor for the controller: Auto Scaling group, launch template, market, number of nodes that are bought on demand before any is bought on spot, largest number of nodes, vCPUs, memory, and size of a node's volume."
   value = {
     for flavor, group in module.flavor : flavor => {
       autoscaling_group  = group.autoscaling_group
       launch_template_id = group.launch_template_id
       market             = group.market
+      on_demand_base     = var.flavors[flavor].on_demand_base
       max_nodes          = group.max_nodes
       vcpus              = group.vcpus
       memory_bytes       = group.memory_bytes

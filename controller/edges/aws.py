@@ -218,6 +218,7 @@ def _instance(raw: dict[str, Any]) -> Instance:
         run=tags.get(RUN_TAG, ""),
         rank_name=tags.get(RANK_TAG, ""),
         zone=raw.get("Placement", {}).get("AvailabilityZone"),
+        is_on_spot=raw.get("InstanceLifecycle") == "spot",
     )
 
 

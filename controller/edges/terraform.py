@@ -54,7 +54,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class FlavorOutput:
-    """What Terraform made for one flavor."""
+    """What Terraform made for one flavor. So many nodes as `on_demand_base` of a spot flavor are bought on demand."""
 
     autoscaling_group: str
     market: str
@@ -62,6 +62,7 @@ class FlavorOutput:
     vcpus: int | None
     memory_bytes: int | None
     volume_gb: float = 0.0
+    on_demand_base: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Outputs:
     """Where the logs of runs go; None where an older version of the modules was applied."""
     reaper: str | None = None
     """The Lambda function that ends what has outlived its lease; None where there is none."""
+
+    @property
+    def floors(self) -> dict[str, int]:
+        """By spot flavor how many of its nodes are bought on demand; flavors without such nodes are left out."""
+        return {name: made.on_demand_base for name, made in self.flavors.items() if made.on_demand_base}
 
     @property
     def standing(self) -> Standing:
@@ -346,6 +352,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
                     vcpus=flavor.get("vcpus"),
                     memory_bytes=flavor.get("memory_bytes"),
                     volume_gb=float(flavor.get("volume_gb") or 0.0),
+                    on_demand_base=int(flavor.get("on_demand_base") or 0),
                 )
                 for name, flavor in values["flavors"].items()
             },

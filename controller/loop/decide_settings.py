@@ -9,10 +9,12 @@ from controller.cluster import LiveCluster
 from controller.config.environment import Environment
 from controller.config.settings import PriceSource
 from controller.decide import POLICIES, DecideSettings, DecisionInput, SwitchingAssumptions, decide
-from controller.domain import Decision, Flavor, Fleet, Market, Price
+from controller.domain import Decision, Flavor, Fleet, Market, Price, Verdict
 from controller.domain.errors import ConfigError
+from controller.domain.reasons.limits import TooExpensiveAnHour
 from controller.edges.terraform import FlavorOutput
 from controller.loop.deciding import Decider
+from controller.observe.prices.costs import Costs
 
 BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
 """Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
@@ -23,12 +25,32 @@ def make_decider(environment: Environment, cluster: LiveCluster, policy: str) ->
 
     def decider(given: DecisionInput) -> Decision:
         declared = cluster.made.outputs.flavors
-        settings = decide_settings(environment, policy, declared, cluster.costs.head_usd_per_hour)
+        costs, fleet = cluster.costs, given.observations[-1].fleet
+        standing = costs.head_usd_per_hour + costs.floors_usd_per_hour(fleet)
+        settings = decide_settings(environment, policy, declared, standing)
         usable = {flavor: price for flavor, price in given.prices.items() if flavor in declared}
-        prices = ageless(usable, given.observations[-1].fleet)
-        return decide(replace(given, prices=prices, settings=settings))
+        decision = decide(replace(given, prices=ageless(usable, fleet), settings=settings))
+        return _with_new_floors(decision, given.limits.max_usd_per_hour, costs, standing)
 
     return decider
+
+
+def _with_new_floors(decision: Decision, most: float | None, costs: Costs, standing: float) -> Decision:
+    """Returns the decision, or a refusal of its move where the move's own on-demand nodes break the hourly limit.
+
+    Deciding takes every node of a spot flavor for a spot node, and what the present fleet's on-demand nodes cost above
+    that for a part of what stands beside the workers.
+    """
+    during = decision.current.union(decision.target)
+    more = costs.floors_usd_per_hour(during) - costs.floors_usd_per_hour(decision.current)
+    if decision.verdict is not Verdict.MOVE or most is None or more <= 0:
+        return decision
+    prices = {flavor: price.usd_per_hour for flavor, price in costs.prices().items()}
+    usd_per_hour = standing + more + sum(count * prices.get(flavor, 0.0) for flavor, count in during.present.items())
+    if usd_per_hour <= most:
+        return decision
+    reason = TooExpensiveAnHour(usd_per_hour, most)
+    return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=reason, is_probe=False)
 
 
 def ageless(prices: Mapping[str, Price], fleet: Fleet) -> dict[str, Price]:

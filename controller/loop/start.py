@@ -74,7 +74,9 @@ def _if_you_go_away(job: Job) -> str:
     """Returns what it costs at most to leave the run alone."""
     cluster, limit = job.cluster, job.environment.settings.limits.max_usd_per_hour
     prices = {flavor: price.usd_per_hour for flavor, price in cluster.costs.prices().items()}
-    first = cluster.capacity.read().usd_per_hour(prices) + cluster.costs.head_usd_per_hour
+    fleet = cluster.capacity.read()
+    floors_usd = cluster.costs.floors_usd_per_hour(fleet)
+    first = fleet.usd_per_hour(prices) + floors_usd + cluster.costs.head_usd_per_hour
     return going_away(
         job.settings.switch,
         first if limit is None else limit,

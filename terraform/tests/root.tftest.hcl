@@ -102,6 +102,7 @@ run "each_flavor_has_its_own_group" {
       autoscaling_group  = "unit-c5.large"
       launch_template_id = "lt-0123456789abcdef0"
       market             = "spot"
+      on_demand_base     = 0
       max_nodes          = 8
       vcpus              = 4
       memory_bytes       = 8589934592

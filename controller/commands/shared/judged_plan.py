@@ -16,7 +16,7 @@ from controller.loop.decide_settings import decide_settings
 from controller.observe.prices.asked import Wanted
 from controller.review.plans.dangers import Danger
 from controller.review.plans.evidence import read_evidence
-from controller.review.plans.plan_standing import standing_of, volume_gb
+from controller.review.plans.plan_standing import floors, standing_of, volume_gb
 from controller.review.plans.plan_summary import Evidence, PlanSummary, summarize
 
 
@@ -69,7 +69,8 @@ def _wanted_by(plan: Plan) -> Wanted:
             groups |= {flavor: name} if isinstance(name, str) else {}
     heads = {head for head in (plan.head_type(after=False), plan.head_type(after=True)) if head is not None}
     sizes = volume_gb(plan, after=False) | volume_gb(plan, after=True)
-    return Wanted(markets, groups, frozenset(heads), frozenset(EXTRAS), sizes)
+    on_demand = frozenset({*floors(plan, after=False), *floors(plan, after=True)})
+    return Wanted(markets, groups, frozenset(heads), frozenset(EXTRAS), sizes, on_demand)
 
 
 def _evidence(environment: Environment, plan: Plan, prices: Mapping[str, Price]) -> Evidence:

@@ -27,6 +27,8 @@ class Instance:
     """The rank that its tags name, such as `centavo-RUN-3`."""
     zone: str | None = None
     """The availability zone."""
+    is_on_spot: bool = False
+    """Whether it was bought on the spot market. A group may buy some of its nodes on demand."""
 
     @property
     def is_running(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from controller.domain.prices.price import Price, head_price, on_demand_name
+from controller.domain.prices.price import Price, floor_name, head_price, on_demand_name
 
 NAT_GATEWAY, NAT_GB, ADDRESS, VOLUME = "nat-gateway", "nat-gateway-gb", "public-ipv4", "gp3-gb-month"
 EXTRAS = (NAT_GATEWAY, NAT_GB, ADDRESS, VOLUME)
@@ -66,7 +66,10 @@ def extras_usd_per_hour(standing: Standing, prices: Mapping[str, Price]) -> floa
 
 
 def with_volumes(
-    prices: Mapping[str, Price], volume_gb: Mapping[str, float], heads: Collection[str] = ()
+    prices: Mapping[str, Price],
+    volume_gb: Mapping[str, float],
+    heads: Collection[str] = (),
+    floors: Collection[str] = (),
 ) -> dict[str, Price]:
     """Returns the prices with each flavor's volume in the price of its nodes.
 
@@ -74,15 +77,24 @@ def with_volumes(
         prices: The prices of instance types and of `EXTRAS`.
         volume_gb: By flavor the size of a node's volume.
         heads: The instance types of heads. Where one is a flavor too, the head keeps a price without the node's volume.
+        floors: The spot flavors some of whose nodes are bought on demand. Those nodes get a price of their own.
     """
+    usd_per_gb_hour = prices[VOLUME].usd_per_hour / HOURS_PER_MONTH if VOLUME in prices else 0.0
     result = dict(prices)
+    for flavor in floors:
+        on_demand = prices.get(on_demand_name(flavor))
+        if on_demand is not None:
+            result[floor_name(flavor)] = _plus(on_demand, volume_gb.get(flavor, 0.0) * usd_per_gb_hour)
     for flavor, gb in volume_gb.items():
-        if VOLUME in prices and flavor in prices and gb:
+        if flavor in prices and gb * usd_per_gb_hour:
             if flavor in heads:
                 result.setdefault(on_demand_name(flavor), prices[flavor])
-            volume_usd_per_hour = gb * prices[VOLUME].usd_per_hour / HOURS_PER_MONTH
-            result[flavor] = replace(prices[flavor], usd_per_hour=prices[flavor].usd_per_hour + volume_usd_per_hour)
+            result[flavor] = _plus(prices[flavor], gb * usd_per_gb_hour)
     return result
+
+
+def _plus(price: Price, usd_per_hour: float) -> Price:
+    return replace(price, usd_per_hour=price.usd_per_hour + usd_per_hour)
 
 
 def unpriced_extras(standing: Standing, prices: Mapping[str, Price]) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ class Wanted:
     """Those of `EXTRAS` that are needed."""
     volume_gb: Mapping[str, float] = field(default_factory=dict)
     """By flavor the size of a node's volume, whose costs are a part of the flavor's price."""
+    floors: frozenset[str] = frozenset()
+    """The spot flavors some of whose nodes are bought on demand."""
 
 
 class PriceApi(Protocol):
@@ -125,14 +127,15 @@ class AskedPrices:
 def select(known: Mapping[Key, Price], wanted: Wanted) -> dict[str, Price]:
     """Returns one price of each flavor, as it is bought.
 
-    A head whose type is also a flavor on spot has a second price, of its own.
+    A head whose type is also a flavor on spot has a second price, of its own. So has a spot flavor some of whose nodes
+    are bought on demand.
     """
     prices: dict[str, Price] = {}
     for flavor in sorted({flavor for flavor, _ in known}):
         market = wanted.markets.get(flavor) or _last_market(flavor, known)
         if (flavor, market) in known:
             prices[flavor] = known[flavor, market]
-        if flavor in wanted.heads and market is Market.SPOT and (flavor, Market.ON_DEMAND) in known:
+        if flavor in wanted.heads | wanted.floors and market is Market.SPOT and (flavor, Market.ON_DEMAND) in known:
             prices[on_demand_name(flavor)] = known[flavor, Market.ON_DEMAND]
     return prices
 
@@ -140,7 +143,7 @@ def select(known: Mapping[Key, Price], wanted: Wanted) -> dict[str, Price]:
 def _keys(wanted: Wanted, known: Mapping[Key, Price]) -> list[Key]:
     """Returns the keys of the prices that are to be fresh."""
     keys = {(flavor, market or _last_market(flavor, known)) for flavor, market in wanted.markets.items()}
-    return sorted(keys | {(name, Market.ON_DEMAND) for name in wanted.heads | wanted.extras})
+    return sorted(keys | {(name, Market.ON_DEMAND) for name in wanted.heads | wanted.floors | wanted.extras})
 
 
 def _last_market(flavor: str, known: Mapping[Key, Price]) -> Market:

@@ -94,7 +94,7 @@ def open_book(environment: Environment, api: PriceApi, now: Callable[[], float],
         return prices if file is None else _with_negotiated(prices, read_prices(file), now())
 
     def complete(prices: dict[str, Price], wanted: Wanted) -> dict[str, Price]:
-        return with_volumes(prices, volumes.latest(wanted.volume_gb), wanted.heads)
+        return with_volumes(prices, volumes.latest(wanted.volume_gb), wanted.heads, wanted.floors)
 
     return PriceBook(load, tell, complete)
 
@@ -123,4 +123,5 @@ def wanted_by(outputs: Outputs | None) -> Wanted:
         heads=frozenset({outputs.head.instance_type}),
         extras=frozenset(EXTRAS),
         volume_gb={flavor: made.volume_gb for flavor, made in outputs.flavors.items()},
+        floors=frozenset(outputs.floors),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from controller.config.environment import Environment
-from controller.domain import Instance, Price, head_price
+from controller.domain import Fleet, Instance, Price, head_price
+from controller.domain.prices.price import floors_usd_per_hour, node_price
 from controller.domain.prices.standing import extras_usd_per_hour
 from controller.edges.terraform import Outputs
 from controller.observe.made import Made
@@ -41,7 +42,12 @@ class Costs:
         """
         prices = self.prices()
         require_prices(prices, (i.flavor for i in workers), self._environment)
-        return self._head_usd_per_hour(prices) + sum(prices[i.flavor].usd_per_hour for i in workers)
+        nodes = (node_price(prices, i.flavor, is_on_spot=i.is_on_spot) or prices[i.flavor] for i in workers)
+        return self._head_usd_per_hour(prices) + sum(node.usd_per_hour for node in nodes)
+
+    def floors_usd_per_hour(self, fleet: Fleet) -> float:
+        """Returns how much a fleet costs an hour above its flavors' prices, since some nodes are bought on demand."""
+        return floors_usd_per_hour(fleet, self._made.outputs.floors, self.prices())
 
     def _head_usd_per_hour(self, prices: Mapping[str, Price]) -> float:
         standing = self._made.outputs.standing

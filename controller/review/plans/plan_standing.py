@@ -33,6 +33,18 @@ def volume_gb(plan: Plan, *, after: bool) -> dict[str, float]:
     return found
 
 
+def floors(plan: Plan, *, after: bool) -> dict[str, int]:
+    """Returns by spot flavor how many of its nodes are bought on demand, before a plan or after it."""
+    found = {}
+    for change in plan.groups:
+        flavor, side = flavor_of(change), (change.after if after else change.before)
+        policy = _first((side or {}).get("mixed_instances_policy"))
+        base = _first(policy.get("instances_distribution")).get("on_demand_base_capacity")
+        if flavor is not None and isinstance(base, int) and base > 0:
+            found[flavor] = base
+    return found
+
+
 def _sides(plan: Plan, kind: str, after: bool) -> Iterator[Mapping[str, Any]]:
     for change in plan.changes:
         side = change.after if after else change.before

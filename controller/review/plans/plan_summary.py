@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price, head_price
 from controller.domain.memory import MemoryNeed
+from controller.domain.prices.price import floor_name, floors_usd_per_hour
 from controller.domain.prices.standing import NAT_GB, Standing, StandingCost, standing_costs, unpriced_extras
 from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.edges.terraform_plan import Action, Plan
 from controller.review.plans.dangers import Danger
 from controller.review.plans.plan_guard import NOTHING_TOO_SMALL, GuardVerdict, HourlyLimit, judge
-from controller.review.plans.plan_standing import standing_of
+from controller.review.plans.plan_standing import floors, standing_of
 from controller.words import numbers as words
 
 
@@ -53,13 +54,29 @@ class Quantity:
 
 @dataclass(frozen=True)
 class FlavorRow:
-    """One flavor's line. A number of nodes is None if there is no group of that flavor."""
+    """One flavor's line. A number of nodes is None if there is no group of that flavor.
+
+    Attributes:
+        floor: How many nodes of a spot flavor are bought on demand before any is bought on spot.
+        floor_price: The price of such a node; None where it is unknown.
+    """
 
     flavor: str
     nodes_before: int | None
     nodes_after: int | None
     price: Price | None
     estimate: FlavorEstimate | None
+    floor: int = 0
+    floor_price: Price | None = None
+
+    @property
+    def price_from(self) -> str:
+        """Where the price is from, and what the nodes that are bought on demand cost."""
+        source = self.price.source if self.price else words.NO_PRICE
+        if not self.floor:
+            return source
+        each = words.usd(self.floor_price.usd_per_hour if self.floor_price else None, words.NO_PRICE)
+        return f"{source}; on demand: {self.floor}, {each} each"
 
     @property
     def changes(self) -> bool:
@@ -126,10 +143,11 @@ def summarize(
     """Returns what a plan comes to. `max_usd_per_hour` is the limit on the workers, as centavo.yml has it."""
     before, after = plan.fleet_before, plan.fleet_after
     estimates = (evidence.fleets.get(before), evidence.fleets.get(after))
-    limit = HourlyLimit(max_usd_per_hour, _usd_per_hour(after, Standing(), prices))
-    standing = standing_of(plan, after=True)
+    standing, bought = standing_of(plan, after=True), floors(plan, after=True)
+    limit = HourlyLimit(max_usd_per_hour, _usd_per_hour(after, Standing(), prices, bought))
     usd_per_hour = Quantity(
-        _usd_per_hour(before, standing_of(plan, after=False), prices), _usd_per_hour(after, standing, prices)
+        _usd_per_hour(before, standing_of(plan, after=False), prices, floors(plan, after=False)),
+        _usd_per_hour(after, standing, prices, bought),
     )
     nat_gb = prices.get(NAT_GB) if standing.nat_gateways else None
     return PlanSummary(
@@ -142,7 +160,7 @@ def summarize(
         usd_per_hour=usd_per_hour,
         standing=standing_costs(standing, prices),
         usd_per_nat_gb=nat_gb.usd_per_hour if nat_gb is not None else None,
-        flavors=_rows(plan, prices, evidence),
+        flavors=_rows(plan, prices, evidence, bought),
         verdict=judge(plan, limit, acknowledged, too_small),
         evidence=evidence,
         unpriced=_unpriced(plan, prices),
@@ -167,20 +185,36 @@ def _unpriced(plan: Plan, prices: Mapping[str, Price]) -> tuple[str, ...]:
     return tuple(sorted(kind for kind in _types_in_use(plan) if head_price(prices, kind) is None))
 
 
-def _usd_per_hour(fleet: Fleet, standing: Standing, prices: Mapping[str, Price]) -> float | None:
-    """Returns dollars an hour of a fleet and of what stands beside it; None if an instance has no price."""
+def _usd_per_hour(
+    fleet: Fleet, standing: Standing, prices: Mapping[str, Price], floors: Mapping[str, int]
+) -> float | None:
+    """Returns dollars an hour of a fleet and of what stands beside it; None if an instance has no price.
+
+    `floors` are the nodes of spot flavors that are bought on demand.
+    """
     if any(flavor not in prices for flavor in fleet.present):
         return None
     if standing.head is not None and head_price(prices, standing.head) is None:
         return None
     usd_per_hour = fleet.usd_per_hour({flavor: prices[flavor].usd_per_hour for flavor in fleet.present})
+    usd_per_hour += floors_usd_per_hour(fleet, floors, prices)
     return usd_per_hour + sum(cost.usd_per_hour or 0.0 for cost in standing_costs(standing, prices))
 
 
-def _rows(plan: Plan, prices: Mapping[str, Price], evidence: Evidence) -> tuple[FlavorRow, ...]:
+def _rows(
+    plan: Plan, prices: Mapping[str, Price], evidence: Evidence, floors: Mapping[str, int]
+) -> tuple[FlavorRow, ...]:
     before, after = plan.fleet_before, plan.fleet_after
     rows = [
-        FlavorRow(flavor, before.get(flavor), after.get(flavor), prices.get(flavor), evidence.flavors.get(flavor))
+        FlavorRow(
+            flavor,
+            before.get(flavor),
+            after.get(flavor),
+            prices.get(flavor),
+            evidence.flavors.get(flavor),
+            floors.get(flavor, 0),
+            prices.get(floor_name(flavor)),
+        )
         for flavor in sorted({*before, *after})
     ]
     return tuple(sorted(rows, key=lambda row: (not row.changes, not row.is_in_use, row.flavor)))

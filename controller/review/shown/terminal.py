@@ -84,7 +84,7 @@ def _flavor(row: FlavorRow) -> tuple[str, ...]:
         words.speed_with_interval(estimate),
         f"{estimate.observations:,}" if estimate and estimate.tokens_per_s is not None else words.BLANK,
         words.usd(estimate.usd_per_million_tokens if estimate else None),
-        escape(row.price.source) if row.price else words.NO_PRICE,
+        escape(row.price_from),
     )
 
 

@@ -52,6 +52,18 @@ def test_the_instances_of_the_cluster_are_listed_with_role_flavor_and_address(gr
     assert aws.instances("another") == ()
 
 
+def test_an_instance_tells_how_it_was_bought() -> None:
+    raw = {
+        "InstanceId": "i-1",
+        "InstanceType": "a",
+        "State": {"Name": "running"},
+        "LaunchTime": datetime.now(timezone.utc),
+    }
+    assert not aws._instance(raw).is_on_spot
+    assert aws._instance({**raw, "InstanceLifecycle": "spot"}).is_on_spot
+    assert not aws._instance({**raw, "InstanceLifecycle": "scheduled"}).is_on_spot
+
+
 def test_what_a_look_asks_of_ec2_is_the_same_for_three_nodes_and_for_sixty(group: str) -> None:
     aws = Aws(REGION)
     calls: list[str] = []

@@ -14,7 +14,9 @@ from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fact, Fleet, History, Observation, Price, Progress, TrainingState, Verdict
+from controller.domain.prices.price import floor_name, floors_usd_per_hour
 from controller.domain.reasons.flavors import PriceStale
+from controller.domain.reasons.limits import TooExpensiveAnHour
 from controller.edges.clock import SystemClock
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
 from controller.record.live.reporter import PlainReporter
@@ -29,6 +31,14 @@ class UpCluster:
 
     max_nodes: dict[str, int] = field(default_factory=dict)
     head_usd_per_hour: float = 0.0
+    floors: dict[str, int] = field(default_factory=dict)
+    listed: dict[str, Price] = field(default_factory=dict)
+
+    def prices(self) -> dict[str, Price]:
+        return self.listed
+
+    def floors_usd_per_hour(self, fleet: Fleet) -> float:
+        return floors_usd_per_hour(fleet, self.floors, self.listed)
 
     @property
     def made(self) -> UpCluster:
@@ -64,6 +74,7 @@ def decided(
     price_settings: dict[str, Any] | None = None,
     seen: Observation | None = None,
     history: History | None = None,
+    floors: dict[str, int] | None = None,
 ) -> Decision:
     """What is decided for the first facts of a long training, with these limits and prices in centavo.yml."""
     settings = copy.deepcopy(SETTINGS) | {"prices": price_settings or {}}
@@ -71,7 +82,8 @@ def decided(
     environment = Environment("test", tmp_path, parse_settings(settings, tmp_path / "centavo.yml"))
     prices = prices or {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
     context = Context(environment, SystemClock(), PlainReporter())
-    decide = context.decider(UpCluster(max_nodes or {}), "cheapest-fleet")  # type: ignore[arg-type]
+    cluster = UpCluster(max_nodes or {}, floors=floors or {}, listed=prices)
+    decide = context.decider(cluster, "cheapest-fleet")  # type: ignore[arg-type]
     progress = Progress(100, 100_000, 60_000, NOW - 60, NOW)
     observations = (seen or observation(*SPEEDS),)
     return decide(DecisionInput(observations, prices, environment.limits(), progress, history or History()))
@@ -118,3 +130,26 @@ def test_prices_of_aws_that_are_too_old_are_not_decided_on(tmp_path: Path, sourc
 
 def test_an_excluded_flavor_is_left(tmp_path: Path) -> None:
     assert decided(tmp_path, {"exclude": ["c5.large"]}).target.count("c5.large") == 0
+
+
+@pytest.mark.parametrize("floor", [0, 2])
+def test_a_move_whose_on_demand_nodes_break_the_hourly_limit_is_refused(tmp_path: Path, floor: int) -> None:
+    prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
+    prices[floor_name("c5.large")] = Price("c5.large", 1.2)
+    decision = decided(tmp_path, {"max_usd_per_hour": 2.0}, prices=prices, floors={"c5.large": floor})
+    if not floor:
+        assert decision.verdict is Verdict.MOVE and decision.target.count("c5.large") > 1
+        return
+    assert decision.verdict is Verdict.REFUSE and decision.target == decision.current
+    assert isinstance(decision.reason, TooExpensiveAnHour) and decision.reason.usd_per_hour > 2
+
+
+def test_the_on_demand_nodes_of_a_spot_flavor_are_in_the_cost_of_the_present_fleet(tmp_path: Path) -> None:
+    prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
+    prices[floor_name("c5.large")] = Price("c5.large", PRICES["c5.large"] + 1.0)
+    costs = []
+    for floor in (0, 2):
+        decision = decided(tmp_path, {}, prices=prices, floors={"c5.large": floor})
+        (present,) = [one for one in decision.fleets if one.fleet == decision.current]
+        costs.append(present.usd_per_hour)
+    assert costs[0] and costs[1] == pytest.approx(costs[0] + 1.0), "one node of it runs"

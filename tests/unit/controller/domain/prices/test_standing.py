@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from controller.domain import Price, head_price
+from controller.domain import Price, head_price, on_demand_name
+from controller.domain.prices.price import floor_name
 from controller.domain.prices.standing import (
+    VOLUME,
     Standing,
     extras_usd_per_hour,
     standing_costs,
@@ -48,6 +50,16 @@ def test_a_head_of_a_flavors_type_does_not_pay_for_a_workers_volume() -> None:
     head = head_price(prices, "t3.small")
     assert head is not None and head.usd_per_hour == 0.02
     assert prices["t3.small"].usd_per_hour == pytest.approx(0.03)
+
+
+def test_a_spot_flavors_on_demand_nodes_have_a_price_of_their_own_with_the_volume() -> None:
+    known = {**PRICES, on_demand_name("c5.large"): Price("c5.large", 0.2)}
+    prices = with_volumes(known, STANDING.volume_gb, floors=["c5.large", "t2.medium"])
+    assert prices[floor_name("c5.large")].usd_per_hour == pytest.approx(0.2 + prices["c5.large"].usd_per_hour - 0.085)
+    assert prices[on_demand_name("c5.large")].usd_per_hour == 0.2, "a head of this type has no such volume"
+    assert floor_name("t2.medium") not in prices
+    no_volumes = {name: price for name, price in known.items() if name != VOLUME}
+    assert with_volumes(no_volumes, {}, floors=["c5.large"])[floor_name("c5.large")].usd_per_hour == 0.2
 
 
 def test_what_has_no_price_is_named_and_not_counted() -> None:

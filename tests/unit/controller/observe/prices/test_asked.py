@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from controller.domain import Market, Price, head_price
+from controller.domain import Market, Price, head_price, on_demand_name
 from controller.domain.errors import AwsError, DiskError
 from controller.observe.prices.asked import RETRY_S, AskedPrices, PriceCache, Wanted, select
 
@@ -206,3 +206,10 @@ def test_of_two_markets_the_one_that_was_fetched_last_counts_and_one_without_a_t
     assert select({("a", ON_DEMAND): older, ("a", SPOT): newer}, Wanted()) == {"a": newer}
     late = Price("a", 1.0, "AWS pricing API", 9.0)
     assert select({("a", ON_DEMAND): late, ("a", SPOT): newer}, Wanted()) == {"a": late}
+
+
+def test_a_spot_flavor_with_on_demand_nodes_is_asked_for_on_both_markets(shop: Shop) -> None:
+    prices = shop.load(replace(BOTH, floors=frozenset({"t2.large"})))
+    assert shop.aws.asked == [["c5.large", "t2.large"], {"t2.large": "group-t2"}]
+    assert prices["t2.large"].usd_per_hour == 0.035
+    assert prices[on_demand_name("t2.large")].usd_per_hour == 0.0928

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.domain import Instance, Market, Price
+from controller.domain import Fleet, Instance, Market, Price
 from controller.domain.errors import ConfigError
+from controller.domain.prices.price import floor_name
 from controller.domain.prices.standing import ADDRESS, EXTRAS, NAT_GATEWAY
 from controller.edges.terraform import Outputs
 from controller.observe.made import Made
@@ -47,6 +48,23 @@ def test_what_runs_beside_the_head_is_paid_with_it(tmp_path: Path) -> None:
     costs = Desk(tmp_path, {**PRICES, **extras}, outputs).costs
     assert costs.head_usd_per_hour == 0.125 + 0.0625 + 2 * 0.03125
     assert costs.usd_per_hour(WORKERS) == costs.head_usd_per_hour + 2 * 0.5 + 0.25
+
+
+def test_a_node_costs_what_its_market_asks_whatever_the_others_of_its_group_cost(tmp_path: Path) -> None:
+    prices = {**PRICES, floor_name("c5.large"): Price("c5.large", 2.0)}
+    made = OUTPUTS.flavors["c5.large"]
+    outputs = replace(OUTPUTS, flavors={**OUTPUTS.flavors, "c5.large": replace(made, market="spot", on_demand_base=1)})
+    costs = Desk(tmp_path, prices, outputs).costs
+    on_demand, on_spot = WORKERS[0], replace(WORKERS[1], is_on_spot=True)
+    assert costs.usd_per_hour([on_demand, on_spot]) == 0.125 + 2.0 + 0.5
+    assert costs.usd_per_hour([on_spot, on_spot]) == 0.125 + 2 * 0.5
+    assert costs.usd_per_hour([on_demand, on_demand, WORKERS[2]]) == 0.125 + 2 * 2.0 + 0.25
+    assert costs.floors_usd_per_hour(Fleet({"c5.large": 3, "a": 1})) == 1.5
+    assert costs.floors_usd_per_hour(Fleet({"a": 1})) == 0
+    assert Desk(tmp_path / "unknown", PRICES, outputs).costs.usd_per_hour([on_demand]) == 0.625, (
+        "its on-demand price is unknown"
+    )
+    assert wanted_by(outputs).floors == {"c5.large"}
 
 
 @pytest.mark.parametrize("missing", ["a", "t3.small"])

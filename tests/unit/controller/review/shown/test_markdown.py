@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from controller.domain import FlavorEstimate, Fleet, FleetEstimate, Price
+from controller.domain.prices.price import floor_name
 from controller.edges.terraform_plan import parse_plan
 from controller.review.plans.dangers import Danger
 from controller.review.plans.plan_summary import Evidence, PlanSummary, Quantity, sides, summarize
@@ -91,6 +92,26 @@ def test_what_costs_the_same_whatever_the_fleet_is_stands_in_a_table_of_its_own(
     unknown = summarize("local", parse_plan(plan), prices, MEASURED)
     assert unknown.uncounted == ("nat-gateway",)
     assert "Not counted, because there is no price: `nat-gateway`." in render(unknown)
+
+
+def test_the_first_nodes_of_a_spot_flavor_are_priced_as_they_are_bought_where_that_is_on_demand() -> None:
+    plan = json.loads((GOLDEN / "move.json").read_text(encoding="utf-8"))
+    policy = [{"instances_distribution": [{"on_demand_base_capacity": 2}]}]
+    for change in plan["resource_changes"]:
+        if change["type"] == "aws_autoscaling_group" and "c5.xlarge" in change["address"]:
+            for side in ("before", "after"):
+                change["change"][side]["mixed_instances_policy"] = policy
+    prices = {**PRICES, floor_name("c5.xlarge"): Price("c5.xlarge", PRICES["c5.xlarge"].usd_per_hour + 1)}
+    bare = summarize("local", parse_plan(plan), PRICES, MEASURED)
+    shown = summarize("local", parse_plan(plan), prices, MEASURED, max_usd_per_hour=2.5)
+    assert bare.usd_per_hour.before is not None and bare.usd_per_hour.after is not None
+    assert shown.usd_per_hour.before == pytest.approx(bare.usd_per_hour.before + 1), "one node ran"
+    assert shown.usd_per_hour.after == pytest.approx(bare.usd_per_hour.after + 2), "two of the four are on demand"
+    assert shown.verdict.is_refused, "the limit on workers counts them, too"
+    assert "file prices.yml; on demand: 2, $1.17 each" in render(shown)
+    console = Console(width=160, record=True, file=io.StringIO())
+    print_review(shown, console)
+    assert "on demand: 2, $1.17 each" in console.export_text()
 
 
 def with_network(document: dict[str, Any]) -> dict[str, Any]:
