@@ -20,7 +20,7 @@ from localcloud.support.logs import configure_logging
 from localcloud.support.ports import check_free
 from localcloud.support.processes import start_time
 
-START_LIMIT_S = 120.0
+START_LIMIT_S = 400.0
 END_LIMIT_S = 30.0
 POLL_S = 0.05
 LOG_LINES_SHOWN = 15

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def stack() -> Iterator[ExitStack]:
 def launched_step(sandbox: Sandbox) -> int:
     """Returns the highest step that the launcher knows of."""
     steps = [0]
-    for fact in (sandbox.root / ".localcloud").rglob("launcher.fact"):
+    for fact in (sandbox.root / ".localcloud").glob("instances/*/home/facts.d/launcher.fact"):
         try:
             steps.append(json.loads(fact.read_text())["step"])
         except (OSError, ValueError, KeyError):
@@ -43,6 +43,22 @@ def buy_on_spot(sandbox: Sandbox) -> None:
     text = main.read_text()
     assert "{ max_nodes = 12 }" in text
     main.write_text(text.replace("{ max_nodes = 12 }", '{ max_nodes = 12, market = "spot" }'))
+
+
+def followed(sandbox: Sandbox, file: Path, stack: ExitStack) -> None:
+    """Lets `centavo logs --follow` write all logs of the sandbox into a file, until the end of the test."""
+    following = sandbox.start("logs", "--follow", output=stack.enter_context(file.open("w")))
+    stack.callback(following.wait)
+    stack.callback(following.terminate)
+
+
+def check_followed(text: str, lost: Sequence[str]) -> None:
+    """Checks that whoever followed the logs was told of each lost node, and saw rank 0 train before and after."""
+    print("\n".join(line for line in text.splitlines() if " -- " in line))
+    gone = [text.index(f"worker {one} (c5.large) is gone: nothing more comes from it") for one in lost]
+    before, after = text[: min(gone)], text[max(gone) :]
+    assert "rank 0 of 2 trains from step 0" in before
+    assert " has come\n" in after and "resumed from the checkpoint of step" in after
 
 
 def test_a_fleet_that_is_taken_back_as_a_whole_costs_little_and_comes_back(tmp_path: Path, stack: ExitStack) -> None:
@@ -59,9 +75,13 @@ def test_a_fleet_that_is_taken_back_as_a_whole_costs_little_and_comes_back(tmp_p
         return words in told.read_text()
 
     wait_until(lambda: launched_step(sandbox) >= AT_STEP or not has_told(""), 900, "the training has begun")
+    follow = tmp_path / "follow.log"
+    followed(sandbox, follow, stack)
+    wait_until(lambda: "rank 0 of 2 trains" in follow.read_text(), 300, "the logs are followed")
     sandbox.control("capacity", dict.fromkeys(FLAVORS, 0))
-    for instance in running_instances(sandbox.ec2(), "worker"):
-        sandbox.control("interrupt", {"instance_id": instance["InstanceId"], "in_s": NOTICE_S})
+    lost = [instance["InstanceId"] for instance in running_instances(sandbox.ec2(), "worker")]
+    for instance_id in lost:
+        sandbox.control("interrupt", {"instance_id": instance_id, "in_s": NOTICE_S})
     wait_until(lambda: has_told("no spot capacity"), 300, "the run waits")
     wait_until(lambda: not sandbox.running_workers(), 300, "the fleet is gone")
     wait_until(lambda: has_told("stopping the launcher until there is capacity"), 300, "the launcher is stopped")
@@ -81,3 +101,4 @@ def test_a_fleet_that_is_taken_back_as_a_whole_costs_little_and_comes_back(tmp_p
     assert [notice["kind"] for notice in report["spot"]["notices"]] == ["interruption"] * 2
     assert waited_s > 0 and report["spot"]["waiting"] is None
     assert sandbox.running_workers() == {}
+    check_followed(follow.read_text(), lost)

@@ -92,7 +92,7 @@ class Sandbox:
             env=self.process_environment(),
             text=True,
             capture_output=True,
-            timeout=120,
+            timeout=500,
             check=False,
         )
 
