@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sandbox import Sandbox, make_sandbox, running_instances, wait_until
+
+from tests.support.sandbox import Sandbox, make_sandbox, running_instances, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(2400)]
 

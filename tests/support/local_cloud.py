@@ -59,7 +59,7 @@ def command(*arguments: str, state_dir: Path, **options: Any) -> subprocess.Comp
     """Runs `python -m localcloud` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "localcloud", *arguments, "--state-dir", str(state_dir)],
-        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=300, check=False, **options,
+        cwd=options.pop("cwd", REPOSITORY), capture_output=True, text=True, timeout=500, check=False, **options,
     )  # fmt: skip
 
 
