@@ -79,7 +79,7 @@ class Rehearsal:
         return " ".join(found_in(text, COSTS).replace("│", " ").split())
 
     def apply(self) -> str:
-        """Makes network, head and groups. The first apply on a machine builds the wheelhouse before it buys anything."""
+        """Makes network, head and groups. A machine's first apply builds the wheelhouse before it buys anything."""
         self._finish("apply", limit_s=2400)
         return f"{len(self._workers())} workers and the head run"
 
