@@ -60,6 +60,11 @@ class Speed:
         return self.tokens_per_s * math.exp(z * self.log_se)
 
     @property
+    def harmonic(self) -> float:
+        """The speed at which a token costs what it costs on average: 1 / E[1/s] of a log-normal speed s."""
+        return self.tokens_per_s * math.exp(-(self.log_se**2) / 2)
+
+    @property
     def low(self) -> float:
         """Lower end of the 95% interval, tokens per second."""
         return self.at(-INTERVAL_Z)

@@ -10,7 +10,7 @@ from controller.decide.model.situation import Situation
 from controller.decide.policies.beliefs import Beliefs, Measurements
 from controller.decide.policies.decided import decided, nothing_to_decide
 from controller.decide.policies.savings import gain, is_as_fast_for_less, too_small
-from controller.decide.policies.stability import ending_reason
+from controller.decide.policies.stability import ending_reason, going_back_reason
 from controller.decide.search.choice import Choice, best_choice
 from controller.decide.search.compared import runners_up, scaling
 from controller.domain import Decision, Verdict
@@ -34,7 +34,9 @@ class CheapestFleet:
 
     def decide(self, situation: Situation) -> Decision:
         """Compares the present fleet with the best one, and moves where that is worth the switch."""
-        return nothing_to_decide(situation) or self._decide(situation)
+        decision = nothing_to_decide(situation) or self._decide(situation)
+        too_soon = going_back_reason(situation, decision.target) if decision.verdict is Verdict.MOVE else None
+        return decided(situation, Verdict.STAY, too_soon) if too_soon else decision
 
     def _decide(self, situation: Situation) -> Decision:
         waiting = self.beliefs.waiting(situation)

@@ -35,6 +35,7 @@ from controller.decide.search.choice import (
     _tighter,
     _without_bad_nodes,
     best_choice,
+    no_margin,
 )
 from controller.decide.search.found import Found
 from controller.decide.settings import DecideSettings, SwitchingAssumptions
@@ -189,7 +190,7 @@ def test_where_no_other_fleet_is_left_the_search_ends_with_the_one_that_overruns
     one = forecaster(usd=1.3, current=fleet(0, 4), limits=Limits(4, 4), boot_s=1.0)
     one = replace(one, bounds=Bounds({"slow": 4}, 4, 4))
     least_usd = one.forecast(fleet(4)).remaining_usd
-    forecast = _best_within(replace(one, money_left_usd=least_usd - 1e-5), Objective.COST, 0.0)
+    forecast = _best_within(replace(one, money_left_usd=least_usd - 1e-5), Objective.COST, no_margin)
     assert forecast is not None and forecast.target == fleet(4)
 
 
