@@ -12,14 +12,13 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, History, Move, MovePhase, Verdict
 from controller.simulate.disturbances import Disturbances
 from controller.simulate.moves import Moves
+from controller.simulate.passes import Passes
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
 from controller.simulate.told import limits_for, settings_for, truth_of
 from controller.simulate.view import View
 from controller.simulate.world import Moment, World
 
-MAX_INTERVAL_SHARE, MIN_INTERVAL_SHARE = 0.15, 0.02
-"""While nothing changes, passes become rarer, up to these shares of the remaining and of the passed time."""
 MAX_DAYS = 120
 
 
@@ -51,16 +50,11 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
     moves, view = Moves(world), View(world)
     observations, decisions = [], []
     plain: dict[int, Fleet] = {}
-    interval_s = scenario.interval_s
+    passes = Passes(world, moves, settings.cooldown_s)
     while not world.is_finished and world.now < MAX_DAYS * 24 * SECONDS_PER_HOUR:
         world.has_changed = False
-        observations.append(view.look_after(interval_s))
-        if world.has_changed or moves.is_under_way or world.now < moves.changed_at + 2 * settings.cooldown_s:
-            interval_s = scenario.interval_s
-        else:
-            longest_s = MAX_INTERVAL_SHARE * world.remaining_s() + MIN_INTERVAL_SHARE * world.now
-            longest_s = min(longest_s, scenario.longest_interval_s)
-            interval_s = max(scenario.interval_s, min(interval_s * 3, longest_s))
+        observations.append(view.look_after(passes.interval_s))
+        passes.looked()
         if moves.is_under_way:
             continue
         history = History(tuple(moves.history), world.spent_usd, dict(moves.unavailable))
@@ -75,7 +69,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
                 unprobed = replace(given, settings=replace(settings, probe_share=0.0))
                 plain[len(moves.history)] = _without_probes(decision, decide(unprobed, SIMULATED_POLICIES))
             moves.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
-            interval_s = scenario.interval_s
+            passes.moved()
     probe_usd = _probe_usd(scenario, world, moves.history, plain, decisions)
     return _outcome(scenario, policy, world, moves.history, tuple(decisions), probe_usd, settings.cooldown_s)
 

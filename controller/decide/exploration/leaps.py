@@ -27,6 +27,8 @@ MOST_JUDGED = 4
 """The most flavors that are judged: those that are expected to be the cheapest per token."""
 BETTER_THAN_PROBING = 0.01
 """A leap is preferred to a probe where it is expected to save this share of the rest of the work more."""
+LEAST_SAVING = 0.02
+"""A leap must be expected to save this share of the rest of the work, beyond what it may cost where it is wrong."""
 LEAST_CHANCE = 0.5
 """The least chance to keep a deadline or a budget that no known fleet keeps."""
 
@@ -73,9 +75,8 @@ class Leaps:
     def _is_worthwhile(self, leap: Leap) -> bool:
         if self._is_in_need:
             return leap.chance_kept >= LEAST_CHANCE
-        settings = self._forecaster.situation.settings
-        needed_usd = settings.saving_margin * self.base.remaining_usd
-        return leap.chance_kept >= 1.0 and leap.saving_usd > max(needed_usd, 0.0)
+        needed_usd = LEAST_SAVING * self.base.remaining_usd + leap.chance_worse * leap.worse_usd
+        return leap.chance_kept >= 1.0 and leap.saving_usd > needed_usd
 
     def _judged(self) -> Iterator[Leap]:
         """Yields what to expect of the leaps to the most promising flavors."""

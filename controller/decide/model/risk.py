@@ -4,7 +4,8 @@ The time T for the rest of the work is taken as log-normal around its forecast. 
 the factor exp(late(z)), where
 
     late(z)^2 = correctable(z sigma_speeds)^2 + (z sigma_rest)^2
-    sigma_speeds^2 = sum_f (d ln T / d ln s_f)^2 se_f^2 + NODE_LOG_SD^2 n_new / N^2     (delta method)
+    sigma_speeds^2 = sum_f (d ln T / d ln s_f)^2 se_f^2 + NODE_LOG_SD^2 n_new / N^2
+                     + (SIZE_LOG_SD ln(N / N_measured) t_comm / T_step)^2                  (delta method)
     sigma_rest^2 = MODEL_LOG_SD^2 + (SWITCH_SD grow_s / T)^2
 
 Speeds that are lower than believed show as soon as they are measured. A faster fleet can then make up for them, as far
@@ -30,8 +31,11 @@ from controller.domain import Fleet
 
 NODE_LOG_SD = 0.03
 """How far nodes of one flavor differ."""
+SIZE_LOG_SD = 0.3
+"""How far the logarithm of the communication may be off for each unit of ln(N / N_measured). It lies between "the same
+at any size" and "in proportion to the size"."""
 MODEL_LOG_SD = 0.01
-"""Communication at other world sizes, interruptions, bad nodes until they are replaced, and what nobody knows."""
+"""Interruptions, bad nodes until they are replaced, and what nobody knows."""
 SWITCH_SD = 0.5
 """How far the time that a new node needs may be off, as a share of what is expected."""
 MOST_Z = 8.0
@@ -76,11 +80,21 @@ def spread(forecaster: Forecaster, target: Fleet, fastest_step_s: float | None =
     switch = min(1.0, SWITCH_SD * settings.switching.grow_s / remaining_s) if added else 0.0
     until_seen_s = settings.cooldown_s + 2 * settings.switching.grow_s + settings.minimum_window * step_s
     return Spread(
-        speeds=math.sqrt(speeds + NODE_LOG_SD**2 * added / target.size**2),
+        speeds=math.sqrt(speeds + NODE_LOG_SD**2 * added / target.size**2 + _communication_sd(forecaster, target) ** 2),
         rest=math.hypot(MODEL_LOG_SD, switch),
         room=0.0 if fastest_step_s is None else max(0.0, math.log(step_s / fastest_step_s)),
         share_until_seen=min(1.0, until_seen_s / remaining_s),
     )
+
+
+def _communication_sd(forecaster: Forecaster, target: Fleet) -> float:
+    """Returns how far a step's time may be off because communication was not measured at this world size."""
+    measured = forecaster.situation.communication.measured_s
+    if not measured:
+        return 0.0
+    model, size = forecaster.model, target.size
+    apart = min(abs(math.log(size / other)) for other in measured)
+    return SIZE_LOG_SD * apart * model.communication_s(size) / model.step_time_s(target)
 
 
 def margin(forecaster: Forecaster, target: Fleet, fastest_step_s: float | None = None) -> float:

@@ -25,6 +25,7 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Overrun
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
+from controller.decide.search import choice
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.choice import (
     Choice,
@@ -56,6 +57,12 @@ def fleet(slow: int = 0, fast: int = 0, **others: int) -> Fleet:
 
 PRESENT = fleet(2, 1)
 """It needs 1.2 h and $1.08."""
+
+
+@pytest.fixture(autouse=True)
+def usual_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets every fleet need a twentieth to spare, so that the chances of `test_risk.py` do not matter here."""
+    monkeypatch.setattr(choice, "margin", lambda forecaster, target, fastest_step_s: 0.05)
 
 
 def forecaster(
