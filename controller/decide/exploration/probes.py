@@ -22,9 +22,9 @@ from controller.decide.model.speeds import Speed
 from controller.domain import Fleet
 from controller.domain.batches import Batches
 
-HOPE_Z, HOPE_SHARE = 1.64, 0.10
+HOPE_Z, HOPE_SHARE = 2.6, 0.01
 """A flavor is given up when it could not win even if it were this many standard errors faster than expected."""
-OTHER_QUANTILES = ((0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
+OTHER_QUANTILES = ((1.64, 0.09), (0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
 """The other quantiles and their weights: with the best case they integrate over the normal distribution."""
 MAX_JUDGED = 9
 """The most flavors that are judged: those that could win the most for the money."""

@@ -2,9 +2,10 @@
 
 A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors are the more
 alike, the more their processors are (`likeness.py`). It is the kriging that CherryPick (Alipourfard et al., NSDI 2017)
-uses. How far speeds spread is itself uncertain: a scaled inverse chi-squared prior, worth `SPREAD_WEIGHT` flavors, is
-updated by how far the measured flavors lie from what was expected of them, and a guess has the deviation of the
-Student-t distribution that follows (Gelman et al., "Bayesian Data Analysis", 3rd edition, section 3.2).
+uses. Speed grows with a power of the vCPUs that is not known exactly either. How far speeds spread is itself uncertain:
+a scaled inverse chi-squared prior, worth `SPREAD_WEIGHT` flavors, is updated by how far the measured flavors lie from
+what was expected of them, and a guess has the deviation of the Student-t distribution that follows (Gelman et al.,
+"Bayesian Data Analysis", 3rd edition, section 3.2).
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ SPREAD_WEIGHT = 6.0
 """How many flavors the expected spread is worth."""
 HINT_LOG_SE = 0.25
 SIZE_LOG_SE = 0.12
-"""How far speed per vCPU varies with the size within a family."""
+"""How far speed per vCPU varies from flavor to flavor within a family."""
+SCALING, SCALING_SD = 0.95, 0.08
+"""Speed grows with this power of the vCPUs, and how far the power may be off: memory and caches are shared."""
 
 
 def correlation(one: str, other: str) -> float:
@@ -45,7 +48,8 @@ def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSe
         known = settings.flavors.get(flavor)
         if known is None or not known.vcpus:
             return None
-        return math.log(known.vcpus * (known.baseline_share or 1.0 if known.burstable else 1.0))
+        sustained = known.baseline_share or 1.0 if known.burstable else 1.0
+        return SCALING * math.log(known.vcpus) + math.log(sustained)
     return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
 
 
@@ -64,23 +68,29 @@ class _Kriging:
         self.names = [name for name in measured if sizes[name] is not None]
         residual = np.array([math.log(measured[name].tokens_per_s) - (sizes[name] or 0.0) for name in self.names])
         noise = np.diag([measured[name].log_se ** 2 for name in self.names])
-        alike = np.array([[correlation(a, b) for b in self.names] for a in self.names])
-        variance = (SIGMA if by_vcpus else SIGMA_WITHOUT_VCPUS) ** 2
-        expected = variance * alike + SIZE_LOG_SE**2 * np.eye(len(alike))
+        expected = np.array([[self._covariance(a, b) for b in self.names] for a in self.names])
+        expected = expected + SIZE_LOG_SE**2 * np.eye(len(expected))
         self.scale = _spread(expected + noise, residual) if self.names else 1.0
-        self.variance = self.scale * variance
         self.inverse = np.linalg.inv(self.scale * expected + noise)
         self.weights = self.inverse.sum(axis=0)
         self.mean = float(self.weights @ residual / self.weights.sum()) if self.names else 0.0
         self.pull = self.inverse @ (residual - self.mean)
+
+    def _covariance(self, one: str, other: str) -> float:
+        """Returns the covariance of what two flavors make of their size, if they spread as far as expected."""
+        if not self.by_vcpus:
+            return SIGMA_WITHOUT_VCPUS**2 * correlation(one, other)
+        first, second = (math.log(self.settings.flavors[name].vcpus or 1) for name in (one, other))
+        return SIGMA**2 * correlation(one, other) + SCALING_SD**2 * first * second
 
     def guess(self, flavor: str) -> Speed | None:
         """Returns the conditional mean and deviation of one flavor; None where nothing can be said."""
         size = _log_size(flavor, self.usd_per_hour, self.settings, self.by_vcpus)
         if size is None or not self.names:
             return None
-        towards = np.array([correlation(flavor, name) for name in self.names]) * self.variance
-        variance = self.variance + self.scale * SIZE_LOG_SE**2 - float(towards @ self.inverse @ towards)
+        towards = self.scale * np.array([self._covariance(flavor, name) for name in self.names])
+        variance = self.scale * (self._covariance(flavor, flavor) + SIZE_LOG_SE**2)
+        variance -= float(towards @ self.inverse @ towards)
         # The mean is itself estimated from these few flavors (universal kriging).
         variance += (1 - float(self.weights @ towards)) ** 2 / float(self.weights.sum())
         freedom = SPREAD_WEIGHT + len(self.names) - 1

@@ -150,10 +150,15 @@ def _since_last_shift(samples: Sequence[_Sample]) -> Sequence[_Sample]:
 
 
 def _bad_nodes(levels: Mapping[str, float], truth: float | None) -> tuple[str, ...]:
-    """Returns the nodes far slower than the truth, or than the others of their flavor if there are at least three."""
-    if len(levels) < 3 and truth is None:
+    """Returns the nodes far slower than the truth, or than the others of their flavor.
+
+    Of two nodes the faster one tells: a node may be slow by accident, but not fast.
+    """
+    if len(levels) < 2 and truth is None:
         return ()
     centre, spread = truth, PRIOR_NODE_CV
+    if centre is None and len(levels) == 2:
+        centre = max(levels.values())
     if centre is None:
         centre = median(list(levels.values()))
         spread = max(spread, MAD_TO_SIGMA * median([abs(level - centre) for level in levels.values()]))

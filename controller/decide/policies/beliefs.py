@@ -14,7 +14,7 @@ from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.prior import expected_speeds
 from controller.decide.model.situation import Situation
 from controller.decide.policies.stability import overlap_reason, waiting_reason
-from controller.domain import Decision, Verdict
+from controller.domain import Decision, Risk, Verdict
 from controller.domain.reasons import Reason
 from controller.domain.reasons.deciding import LeapsToUnmeasured, MeasuresFlavors
 from controller.domain.reasons.limits import Constrained
@@ -95,4 +95,13 @@ def _leap(decision: Decision, leap: Leap) -> Decision:
         reason=reason,
         saving_usd=leap.saving_usd,
         switching_usd=leap.switching_usd,
+        risk=_risk(decision, leap),
     )
+
+
+def _risk(decision: Decision, leap: Leap) -> Risk | None:
+    """Returns how sure a leap is, beside the move that is due without it; None where people do not ask."""
+    if decision.risk is None:
+        return None
+    kept = None if decision.risk.chance_kept is None else leap.chance_kept
+    return Risk(decision.target, leap.chance_worse, wrong_usd=leap.worse_usd, chance_kept=kept)

@@ -16,6 +16,8 @@ from controller.decide.model.prior import (
     FAMILY_CORRELATION,
     HINT_LOG_SE,
     OTHER_CORRELATION,
+    SCALING,
+    SCALING_SD,
     SIGMA,
     SIGMA_WITHOUT_VCPUS,
     SIZE_LOG_SE,
@@ -47,12 +49,18 @@ def correlation(one: str, other: str) -> float:
     return 1.0 if one == other else same_family
 
 
+def alike(one: str, other: str, sigma: float) -> float:
+    """Returns the covariance of two flavors. By vCPUs, the power by which speed grows with them is uncertain too."""
+    slope = SCALING_SD**2 * math.log(vcpus(one)) * math.log(vcpus(other)) if sigma == SIGMA else 0.0
+    return correlation(one, other) * sigma**2 + slope
+
+
 def covariance(measured: dict[str, Speed], sigma: float, scale: float) -> list[list[float]]:
     """Returns the covariance of the logarithms of speed per size, if flavors spread `scale` times as far (variance)."""
 
     def entry(one: str, other: str) -> float:
         own = scale * SIZE_LOG_SE**2 + measured[one].log_se ** 2 if one == other else 0.0
-        return scale * correlation(one, other) * sigma**2 + own
+        return scale * alike(one, other, sigma) + own
 
     return [[entry(one, other) for other in measured] for one in measured]
 
@@ -74,9 +82,9 @@ def kriging(flavor: str, measured: dict[str, Speed], size: Callable[[str], float
     system = np.ones((count + 1, count + 1))
     system[:count, :count] = covariance(measured, sigma, scale)
     system[count, count] = 0.0
-    towards = np.array([scale * correlation(flavor, name) * sigma**2 for name in names])
+    towards = np.array([scale * alike(flavor, name, sigma) for name in names])
     *weights, multiplier = np.linalg.solve(system, [*towards, 1.0])
-    variance = scale * (sigma**2 + SIZE_LOG_SE**2) - np.dot(weights, towards) - multiplier
+    variance = scale * (alike(flavor, flavor, sigma) + SIZE_LOG_SE**2) - np.dot(weights, towards) - multiplier
     freedom = SPREAD_WEIGHT + count - 1
     deviation = math.sqrt(variance * freedom / (freedom - 2))
     return size(flavor) * math.exp(np.dot(weights, logs)), deviation
@@ -86,12 +94,16 @@ def vcpus(flavor: str) -> float:
     return FLAVORS[flavor].vcpus or math.nan
 
 
+def scaled_vcpus(flavor: str) -> float:
+    return vcpus(flavor) ** SCALING
+
+
 @pytest.mark.parametrize("flavor", ["a.four", "c.eight"])
 @pytest.mark.parametrize("known", [("a.one",), ("a.two",), ("a.two", "b.four"), ("a.one", "a.two", "b.four")])
 def test_a_guess_is_the_kriging_of_speed_per_vcpu(flavor: str, known: tuple[str, ...]) -> None:
     measured = {name: MEASURED[name] for name in known}
     found = expected_speeds([flavor], measured, USD_PER_HOUR, SETTINGS)[flavor]
-    assert (found.tokens_per_s, found.log_se) == pytest.approx(kriging(flavor, measured, vcpus, SIGMA))
+    assert (found.tokens_per_s, found.log_se) == pytest.approx(kriging(flavor, measured, scaled_vcpus, SIGMA))
     assert (found.is_measured, found.steps) == (False, 0)
 
 
@@ -118,18 +130,18 @@ def test_flavors_that_spread_far_make_the_next_guess_less_certain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flavor", "sustained_vcpus"),
+    ("flavor", "times"),
     [
-        (Flavor("x.y", vcpus=8), 8.0),
-        (Flavor("x.y", vcpus=8, burstable=True, baseline_share=0.25), 2.0),
-        (Flavor("x.y", vcpus=8, burstable=True), 8.0),
-        (Flavor("x.y", vcpus=8, baseline_share=0.25), 8.0),
+        (Flavor("x.y", vcpus=8), 8.0**SCALING),
+        (Flavor("x.y", vcpus=8, burstable=True, baseline_share=0.25), 8.0**SCALING / 4),
+        (Flavor("x.y", vcpus=8, burstable=True), 8.0**SCALING),
+        (Flavor("x.y", vcpus=8, baseline_share=0.25), 8.0**SCALING),
     ],
 )
-def test_of_a_burstable_flavor_the_vcpus_that_it_sustains_count(flavor: Flavor, sustained_vcpus: float) -> None:
+def test_of_a_burstable_flavor_the_vcpus_that_it_sustains_count(flavor: Flavor, times: float) -> None:
     settings = DecideSettings(flavors={**FLAVORS, "x.y": flavor})
     found = expected_speeds(["x.y"], {"a.one": Speed(100.0, 0.0)}, {}, settings)["x.y"]
-    assert found.tokens_per_s == pytest.approx(100.0 * sustained_vcpus)
+    assert found.tokens_per_s == pytest.approx(100.0 * times)
 
 
 @pytest.mark.parametrize(
