@@ -33,7 +33,7 @@ class Moves:
         if failing:
             world.after(self._failure_s(failing), lambda: self._roll_back(started, failing))
             return
-        boot_s = max((world.boot_s() for _ in started), default=0.0)
+        boot_s = max((world.nodes.boot_s() for _ in started), default=0.0)
         if boot_s > scenario.boot_timeout_s:
             world.after(scenario.boot_timeout_s, lambda: self._roll_back(started, sorted(added)))
             return

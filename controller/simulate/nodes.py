@@ -62,6 +62,10 @@ class Nodes:
         self.all.append(node)
         return node
 
+    def boot_s(self) -> float:
+        """Draws how long a node takes to boot."""
+        return self._scenario.boot_s * math.exp(self._rng.gauss(0.0, self._scenario.boot_sigma))
+
     def remove(self, node: Node) -> None:
         """Ends a node, which costs nothing from then on."""
         self.all.remove(node)

@@ -105,18 +105,13 @@ class World:
             pays_s = max(self.now, self.paused_until) + works_s - self.now
             self.step = float(self.scenario.total_steps)
         else:
-            self.step = self._at_phase(self.step + works_s / step_s)
+            self.step = _on_phase(self.step + works_s / step_s, self.scenario.troubles.next_phase(self.step))
         for node in self.nodes.working:
             node.worked_s += works_s
-        self.spent_usd += self._usd_per_s() * pays_s
+        self.spent_usd += self._usd_per_s * pays_s
         self.now += pays_s
         if self.is_finished:
             self.note()
-
-    def _at_phase(self, step: float) -> float:
-        """Returns the step, without the rounding error just before a phase begins."""
-        phase = self.scenario.troubles.next_phase(self.step)
-        return float(phase) if phase is not None and abs(step - phase) < ROUNDING_STEPS else step
 
     def _paces_end(self) -> list[float]:
         """Returns when the pace changes by itself: a pause ends, a phase begins, or the credits of a node are spent."""
@@ -133,6 +128,7 @@ class World:
             ends.append(begins + (phase - self.step) * step_s)
         return ends
 
+    @property
     def _usd_per_s(self) -> float:
         nodes = sum(self.usd_per_hour[node.flavor.name] for node in self.nodes.all)
         return (nodes + self.scenario.head_usd_per_hour) / SECONDS_PER_HOUR
@@ -176,7 +172,7 @@ class World:
         """Starts a node of a flavor, which joins by itself."""
         replacement = self.nodes.start(flavor)
         replacement.is_member = True
-        self.after(self.boot_s() + self.scenario.configure_s, lambda: self._rejoin(replacement))
+        self.after(self.nodes.boot_s() + self.scenario.configure_s, lambda: self._rejoin(replacement))
 
     def _rejoin(self, node: Node) -> None:
         if node in self.nodes.all:
@@ -191,15 +187,16 @@ class World:
         """Lets EC2 have no capacity of a flavor for a while. Then its group starts the nodes that it lacks."""
         self.closed_until[flavor] = max(self.now + seconds, self.closed_until.get(flavor, 0.0))
         self.has_changed = True
-        self.at(self.closed_until[flavor], lambda: self._reopen(flavor))
 
-    def _reopen(self, flavor: str) -> None:
-        lacking = self.goal.count(flavor) - self.nodes.fleet().count(flavor)
-        if self.is_open(flavor):
-            self.has_changed = True
-            for _ in range(max(0, lacking)):
-                self._replace(self.scenario.flavor(flavor))
+        def reopen() -> None:
+            if self.is_open(flavor):
+                self.has_changed = True
+                for _ in range(max(0, self.goal.count(flavor) - self.nodes.fleet().count(flavor))):
+                    self._replace(self.scenario.flavor(flavor))
 
-    def boot_s(self) -> float:
-        """Draws how long a node takes to boot."""
-        return self.scenario.boot_s * math.exp(self.rng.gauss(0.0, self.scenario.boot_sigma))
+        self.at(self.closed_until[flavor], reopen)
+
+
+def _on_phase(step: float, phase: int | None) -> float:
+    """Returns the step, without the rounding error just before a phase begins."""
+    return float(phase) if phase is not None and abs(step - phase) < ROUNDING_STEPS else step
