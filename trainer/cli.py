@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m trainer", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
+    _add_prepare(commands)
     _add_train(commands)
     warm = commands.add_parser("warm", help="prepare a training, and wait to become a rank of it")
     _add_config(warm)
@@ -69,6 +71,21 @@ def _parser() -> argparse.ArgumentParser:
     _add_translate(commands)
     _add_score(commands)
     return parser
+
+
+def _add_prepare(commands: _Commands) -> None:
+    description = "Prepare a corpus of raw text, once, for any number of trainings and nodes."
+    prepare = commands.add_parser("prepare", help=description, description=description, add_help=False)
+    prepare.add_argument(
+        "-h", "--help", action=_HelpOnPreparing, nargs=0, help="show this message, with all settings, and exit"
+    )
+    prepare.add_argument("--config", type=Path, required=True, help="corpus.yml")
+    prepare.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                         help="override a key of corpus.yml, such as vocabulary.size=8000; may be repeated")  # fmt: skip
+    prepare.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
+                         help="how many processes work; the result is the same for any number (default: one for each "
+                              "core)")  # fmt: skip
+    prepare.set_defaults(run=_prepare)
 
 
 def _add_train(commands: _Commands) -> None:
@@ -114,6 +131,17 @@ class _HelpWithKeys(argparse.Action):
         from trainer.settings.help import help_on_settings
 
         print(f"{parser.format_help()}\n{help_on_settings()}")
+        parser.exit()
+
+
+class _HelpOnPreparing(argparse.Action):
+    """Shows the help on `prepare` and its settings."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
+        from trainer.settings.help import help_on_settings
+        from trainer.settings.preparation import PreparationSettings
+
+        print(f"{parser.format_help()}\n{help_on_settings(PreparationSettings, 'corpus.yml')}")
         parser.exit()
 
 
@@ -165,11 +193,27 @@ def _add_wanted(parser: argparse.ArgumentParser) -> None:
                              "node: so a reboot starts what ran before it, and nothing else")  # fmt: skip
 
 
+def _prepare(options: argparse.Namespace) -> int:
+    from trainer.preparing.prepare import prepare_corpus
+    from trainer.preparing.report import told
+    from trainer.settings.file import read_as
+    from trainer.settings.preparation import PreparationSettings
+    from trainer.storage.storage import StorageError
+
+    settings = read_as(PreparationSettings, options.config, options.overrides)
+    try:
+        print(told(prepare_corpus(settings, max(1, options.processes))))
+    except StorageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    return 0
+
+
 def _train(options: argparse.Namespace) -> int:
-    from trainer.checkpoint.open_storage import open_storage
     from trainer.elastic.world import World
     from trainer.messages.lines import Silent
     from trainer.settings.file import read
+    from trainer.storage.opening import open_storage
     from trainer.training.results import fetch_results
     from trainer.worker.rank import EXIT_FAILED, Outcome, Rank, exit_at_once
 

@@ -11,7 +11,7 @@ import threading
 
 from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
 from trainer.checkpoint.origin import Origin
-from trainer.checkpoint.storage import Storage
+from trainer.storage.storage import Storage
 
 log = logging.getLogger(__name__)
 

@@ -89,7 +89,7 @@ def _take_average(training: Training, world: World, count: int) -> None:
 def _scores(training: Training, world: World, digests: list[str]) -> dict[str, Any]:
     """Returns the content of scores.json. Collective: each rank translates a part of the test split."""
     progress, settings = training.state.progress, training.prepared.settings.translate
-    test = training.prepared.corpus.test[: settings.test_sentences]
+    test = training.prepared.test
     hypotheses = _translations(training, world, [source for source, _ in test])
     result = score(hypotheses, [target for _, target in test], settings.tokenize, settings.lowercase)
     return {

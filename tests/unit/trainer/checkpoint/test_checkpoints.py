@@ -15,11 +15,11 @@ from moto import mock_aws
 
 from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
 from trainer.checkpoint.checkpoints import Checkpoints
-from trainer.checkpoint.directory_storage import DirectoryStorage
-from trainer.checkpoint.open_storage import open_storage
 from trainer.checkpoint.origin import Origin
-from trainer.checkpoint.s3_storage import S3Storage
-from trainer.checkpoint.storage import Storage, StorageError
+from trainer.storage.directory import DirectoryStorage
+from trainer.storage.opening import open_storage
+from trainer.storage.s3 import S3Storage
+from trainer.storage.storage import Storage, StorageError
 
 ORIGIN = Origin("settings-1", "vocabulary-1", "corpus-1")
 
