@@ -81,7 +81,7 @@ def _add_prepare(commands: _Commands) -> None:
     )
     prepare.add_argument("--config", type=Path, required=True, help="corpus.yml")
     prepare.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
-                         help="override a key of corpus.yml, such as vocabulary.size=8000; may be repeated")  # fmt: skip
+                         help="override a key of corpus.yml, such as shard_pairs=8000; may be repeated")  # fmt: skip
     prepare.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
                          help="how many processes work; the result is the same for any number (default: one for each "
                               "core)")  # fmt: skip

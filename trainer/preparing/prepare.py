@@ -62,7 +62,7 @@ def prepare_corpus(settings: PreparationSettings, processes: int) -> Manifest:
     storage = open_storage(settings.output)
     texts = [text for split in SPLITS for text in texts_of(settings, split)]
     filters_of(settings)  # a package that is missing is told before anything is read
-    described = settings.model_dump(exclude=NOT_SHAPING)
+    described = settings.model_dump(mode="json", exclude=NOT_SHAPING)
     with work_folder(settings, texts) as work, pool(processes) as workers:
         if (there := _present(storage, described)) is not None:
             log.info("%s is prepared already", settings.output)
@@ -95,7 +95,7 @@ def _prepare(
     vocabulary = _vocabulary(settings, texts, cleaned, destinations, work)
     encoded = _encode(cleaned, destinations, work, workers)
     entries = _gather(settings, encoded, destinations, len(vocabulary), work, workers)
-    described = settings.model_dump(exclude=NOT_SHAPING)
+    described = settings.model_dump(mode="json", exclude=NOT_SHAPING)
     prepared = {"settings": described, "files": [asdict(file) for file in cleaned.read], "filters": report}
     by_split = {
         split: tuple(entry for entry, (of, _) in zip(entries, destinations.shards, strict=True) if of == split)

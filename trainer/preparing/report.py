@@ -45,15 +45,13 @@ def told(manifest: Manifest) -> str:
         lines += [_sample(one) for one in report["samples"] if one["reason"] == reason]
     if not report["dropped"]:
         lines.append("  none")
-    kept = ", ".join(
-        f"{manifest.pairs(split):,} for {split} ({len(manifest.splits[split])} shards)" for split in SPLITS
-    )
+    shards = {split: len(manifest.splits[split]) for split in SPLITS}
+    kept = ", ".join(f"{manifest.pairs(split):,} for {split} (shards: {shards[split]})" for split in SPLITS)
     lines.append(f"The corpus has {kept}; its vocabulary has {manifest.vocabulary.pieces:,} pieces.")
     return "\n".join(lines)
 
 
 def _sample(one: Mapping[str, str]) -> str:
-    source, target = (
-        text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…" for text in (one["source"], one["target"])
-    )
+    sides = (one["source"], one["target"])
+    source, target = (text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…" for text in sides)
     return f"      {one['place']}: {source!r} | {target!r}"

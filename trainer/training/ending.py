@@ -79,10 +79,10 @@ def _take_average(training: Training, world: World, count: int) -> None:
         checkpoints = training.prepared.checkpoints
         checkpoints.finish()
         checkpoints.save(training.state.snapshot())
-        newest = checkpoints.newest(count, regular_only=True)
-        if len(newest) < count:
-            log.warning("the model is the mean of %d checkpoints: there are no %d yet", len(newest), count)
-        training.state.take_parameters(average(newest))
+        found, parameters = average(checkpoints.newest(count, regular_only=True))
+        if found < count:
+            log.warning("the model is the mean of %d checkpoints: there are no %d yet", found, count)
+        training.state.take_parameters(parameters)
     training.state.share_parameters(0)
 
 

@@ -120,7 +120,7 @@ def read_cleaned(path: Path) -> CleanedChunk:
 
 
 def hashes(pairs: Sequence[Pair]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Returns the hashes `exact` and `near` of pairs. Of 5 million, two differ and share one once in a million times."""
+    """Returns the hashes `exact` and `near` of pairs. Of 5 million pairs, it is unlikely (1e-6) that two share one."""
     whole = ["\n".join(pair) for pair in pairs]
     return _hashed(whole), _hashed([_significant(text) for text in whole])
 

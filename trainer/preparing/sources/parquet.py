@@ -39,9 +39,8 @@ def rows_of(
             table = parquet.ParquetFile(copy)
             missing = set(columns) - set(table.schema_arrow.names)
             if missing:
-                raise PreparationError(
-                    f"{name} has no column {' and '.join(sorted(missing))}; it has {', '.join(table.schema_arrow.names)}"
-                )
+                there = ", ".join(table.schema_arrow.names)
+                raise PreparationError(f"{name} has no column {' and '.join(sorted(missing))}; it has {there}")
             rows = (
                 pair
                 for batch in table.iter_batches(batch_size=most, columns=list(columns))
