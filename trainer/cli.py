@@ -14,7 +14,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from trainer.training.memory_plan import MemoryPlan
 
 EXIT_USAGE = 2
 FACT_FILE = "iteration.fact"
@@ -56,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         "memory", help="estimate the least memory of a worker process by training.yml alone, as JSON"
     )
     memory.add_argument("--config", type=Path, required=True, help="training.yml")
-    memory.set_defaults(run=_memory)
+    memory.set_defaults(run=_memory, overrides=[])
+    _add_plan_memory(commands)
 
     attach = commands.add_parser(
         "attach", help="connect a launcher, on standard input, with the warm worker of this node"
@@ -86,6 +90,17 @@ def _add_prepare(commands: _Commands) -> None:
                          help="how many processes work; the result is the same for any number (default: one for each "
                               "core)")  # fmt: skip
     prepare.set_defaults(run=_prepare)
+
+
+def _add_plan_memory(commands: _Commands) -> None:
+    description = "Show what a worker process needs memory for, and what part of a batch a node can take."
+    plan = commands.add_parser("plan-memory", help=description, description=description)
+    plan.add_argument("--config", type=Path, required=True, help="training.yml")
+    plan.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                      help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
+    plan.add_argument("--memory-mib", type=int, metavar="MIB",
+                      help="the memory of the node in question (default: what is free on this machine)")  # fmt: skip
+    plan.set_defaults(run=_plan_memory)
 
 
 def _add_train(commands: _Commands) -> None:
@@ -237,11 +252,29 @@ def _warm(options: argparse.Namespace) -> int:
 
 
 def _memory(options: argparse.Namespace) -> int:
-    from trainer.settings.file import read
-    from trainer.training.memory_preflight import least_bytes
-
-    print(json.dumps({"needed_bytes": least_bytes(read(options.config))}))
+    print(json.dumps({"needed_bytes": _memory_plan(options).least}))
     return 0
+
+
+def _plan_memory(options: argparse.Namespace) -> int:
+    from trainer.node.memory import available_bytes, resident_bytes
+    from trainer.training.memory_preflight import MIB, table
+
+    here = available_bytes(resident_bytes())
+    print(table(_memory_plan(options), here if options.memory_mib is None else options.memory_mib * MIB))
+    return 0
+
+
+def _memory_plan(options: argparse.Namespace) -> MemoryPlan:
+    """Returns what a training needs. The manifest of a prepared corpus is read, and nothing else of it."""
+    from trainer.data.prepared.prepared_corpus import open_corpus
+    from trainer.settings.file import read
+    from trainer.training.memory_plan import plan_of
+
+    settings = read(options.config, options.overrides)
+    if settings.corpus.directory is None or settings.corpus.kind != "prepared":
+        return plan_of(settings, None)
+    return plan_of(settings, open_corpus(settings.corpus.directory, Path(settings.cache).expanduser()).manifest)
 
 
 def _attach(options: argparse.Namespace) -> int:

@@ -50,6 +50,11 @@ class Checkpoint:
     progress: dict[str, Any] = field(default_factory=dict)
     stopped: bool = False
 
+    @property
+    def bytes(self) -> int:
+        """The bytes of its arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
 
 def encode(checkpoint: Checkpoint, origin: Origin) -> Iterator[bytes | memoryview]:
     """Yields the parts of the checkpoint's blob. The arrays must not change meanwhile."""

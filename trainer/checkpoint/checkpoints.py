@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
 from trainer.checkpoint.origin import Origin
+from trainer.settings.training import MOST_WAITING_BYTES
 from trainer.storage.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -34,11 +35,17 @@ class Checkpoints:
         self._thread: threading.Thread | None = None
 
     def save_in_background(self, checkpoint: Checkpoint) -> bool:
-        """Hands a checkpoint to the thread that writes. Returns False, and drops it, while two are waiting."""
+        """Hands a checkpoint to the thread that writes. Its arrays must not change from now on.
+
+        Returns:
+            False where it is dropped: another one is waiting, or is being written and this one is too large to wait.
+        """
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_all, name="checkpoints", daemon=True)
             self._thread.start()
         try:
+            if self._pending.unfinished_tasks and checkpoint.bytes > MOST_WAITING_BYTES:
+                raise queue.Full
             self._pending.put_nowait(checkpoint)
         except queue.Full:
             log.warning(
@@ -134,3 +141,6 @@ class Checkpoints:
                 self.save(checkpoint)
             except Exception as error:  # the training continues: the next checkpoint may succeed
                 log.error("the checkpoint of step %d could not be written: %s", checkpoint.step, error)
+            del checkpoint  # it would be kept in memory until the next one comes
+            self._pending.task_done()
+        self._pending.task_done()

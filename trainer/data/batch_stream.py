@@ -19,14 +19,12 @@ from trainer.data.epoch_plan import EpochPlan, batches_of
 from trainer.data.made_once import MadeOnce
 from trainer.data.prefetcher import Prefetcher
 from trainer.data.samples import Sample, Samples
-from trainer.data.shard import LengthCounts, ShardSource, within
+from trainer.data.shard import KEPT_SHARDS, LengthCounts, ShardSource, within
 from trainer.data.split import split
 from trainer.settings.data import BatchSettings
 
 Parts = list[Batch | None]
 """This rank's part of each global batch of one step; None where it has no sample."""
-KEPT_SHARDS = 3
-"""Shards that are kept open: the one that is read, the one before it (a training may go back), and the next."""
 
 
 @dataclass(frozen=True)

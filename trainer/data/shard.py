@@ -17,6 +17,9 @@ LengthCounts = NDArray[np.int64]
 The length of a sample is that of its longer side, in ids, with begin and end of sentence.
 """
 
+KEPT_SHARDS = 3
+"""Shards that are kept open: the one that is read, the one before it (a training may go back), and the next."""
+
 
 class Texts(Protocol):
     """The sentence pairs of a shard as text."""

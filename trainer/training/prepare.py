@@ -27,7 +27,7 @@ from trainer.storage.opening import open_storage
 from trainer.storage.storage import Storage
 from trainer.training.digest import training_digest
 from trainer.training.errors import TrainingFailedError
-from trainer.training.memory_preflight import largest_share_that_fits
+from trainer.training.memory_preflight import check_memory, largest_share_that_fits
 
 log = logging.getLogger(__name__)
 
@@ -70,9 +70,10 @@ def prepare(settings: Settings) -> Prepared:
     """
     reuse_memory()
     corpus = _corpus(settings)
+    check_memory(settings, corpus.manifest)
     vocabulary = corpus.vocabulary()
     batches = _training_batches(settings, corpus, vocabulary)
-    share_limit = largest_share_that_fits(settings.model, settings.batch, len(vocabulary), batches)
+    share_limit = largest_share_that_fits(settings, corpus.manifest, batches.batch_tokens)
     model = build(settings.model, len(vocabulary))
     parameters: dict[str, Any] = dict(sorted(model.parameters().items()))
     optimizer = settings.optimizer
@@ -98,6 +99,7 @@ def prepare(settings: Settings) -> Prepared:
 def _corpus(settings: Settings) -> PreparedCorpus:
     cache = Path(settings.cache).expanduser()
     if settings.corpus.kind != "prepared":
+        check_memory(settings, None)
         return prepare_on_the_way(settings.corpus, settings.vocabulary, cache)
     assert settings.corpus.directory is not None, "the settings say where a prepared corpus is"
     return open_corpus(settings.corpus.directory, cache)

@@ -34,11 +34,12 @@ class Schedule:
         by_steps = settings.every_steps is not None and step % settings.every_steps == 0
         minutes = settings.every_minutes
         by_time = minutes is not None and time.monotonic() - self._checkpointed_at >= minutes * 60
-        if step % self._commit_every_steps == 0 or by_steps:
+        is_due = world.rank == 0 and (by_steps or by_time) and not self._state.progress.skipped_in_a_row
+        if step % self._commit_every_steps == 0 or by_steps or is_due:
             self._state.commit()
-        if world.rank == 0 and (by_steps or by_time) and not self._state.progress.skipped_in_a_row:
+        if is_due:
             self._checkpointed_at = time.monotonic()
-            self._prepared.checkpoints.save_in_background(self._state.snapshot())
+            self._prepared.checkpoints.save_in_background(self._state.committed)  # one copy serves both
 
     def keep_for_stop(self, world: World) -> None:
         """Lets rank 0 write the checkpoint that a stopped training is resumed from, and waits for it."""

@@ -44,6 +44,12 @@ class TrainingState:
         """Takes a snapshot, to which `restore` goes back."""
         self._committed = self.snapshot()
 
+    @property
+    def committed(self) -> Checkpoint:
+        """The last commit. It is never changed, only replaced."""
+        assert self._committed is not None, "a world begins with a commit"
+        return self._committed
+
     def load(self, checkpoint: Checkpoint) -> None:
         """Takes the state over from `checkpoint`. Raises CheckpointError if it is of another model."""
         targets = self._named_arrays()

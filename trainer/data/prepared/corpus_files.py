@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
+import shutil
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +18,11 @@ from trainer.storage.storage import Storage, StorageError
 log = logging.getLogger(__name__)
 
 BLOCK_BYTES = 1 << 20
+SHARD_SUFFIXES = (".ids", ".text")
+RESERVE_BYTES = 512 << 20
+"""What the cache leaves free on the disk, for checkpoints and logs."""
+IN_USE_S = 600.0
+"""A shard that was asked for within this time may be about to be mapped."""
 
 
 class CorpusFiles(Protocol):
@@ -47,7 +55,8 @@ class FilesInFolder:
 class FetchedFiles:
     """A corpus in S3, of which each file is fetched once to a folder of this node, when it is first needed.
 
-    The ranks of a node share the folder. A file in it whose content is wrong is fetched again.
+    The ranks of a node share the folder. A file in it whose content is wrong is fetched again. Where the disk has
+    little room left, the files go that were not used for the longest time. A rank that has mapped such a file keeps it.
     """
 
     def __init__(self, storage: Storage, folder: Path) -> None:
@@ -61,8 +70,21 @@ class FetchedFiles:
                 log.warning("%s in the cache %s: it is fetched again", path, problem)
                 path.unlink()
             if not path.exists():
+                self._make_room(entry.bytes)
                 self._fetch(entry, path)
+            os.utime(path)
         return path
+
+    def _make_room(self, wanted: int) -> None:
+        """Removes files that nobody has used for a while, the oldest first, until there is room for `wanted` bytes."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        files = [path for path in self._folder.rglob("*") if path.suffix in SHARD_SUFFIXES]
+        for path in sorted(files, key=lambda one: one.stat().st_mtime):
+            is_in_use = time.time() - path.stat().st_mtime < IN_USE_S
+            if shutil.disk_usage(self._folder).free >= wanted + RESERVE_BYTES or is_in_use:
+                return
+            log.info("%s leaves the cache: the disk has little room", path)
+            path.unlink(missing_ok=True)
 
     def _fetch(self, entry: FileEntry, path: Path) -> None:
         with replaced(path, durable=True) as temporary:

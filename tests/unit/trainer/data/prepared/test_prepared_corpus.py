@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
+import numpy as np
 import pytest
 
 from tests.support.raw_text import PAIRS
 from trainer.data.batch_stream import BatchStream
 from trainer.data.bpe_dropout import BpeDropout
+from trainer.data.prepared import corpus_files
 from trainer.data.prepared.array_file import ArrayFileError, encoded_arrays, mapped_arrays
 from trainer.data.prepared.corpus_files import FetchedFiles
 from trainer.data.prepared.manifest import Manifest, PreparedCorpusError
@@ -89,8 +95,6 @@ def test_every_sample_is_read_once_an_epoch_over_all_shards(corpus: PreparedCorp
 
 
 def test_the_batches_of_a_corpus_in_one_shard_are_those_that_centavo_always_made(tmp_path: Path) -> None:
-    import hashlib
-
     made = prepare_on_the_way(CorpusSettings(pairs=700, held_out=10), VocabularySettings(size=420), tmp_path)
     vocabulary, found = made.vocabulary(), []
     for dropout in (0.0, 0.1):
@@ -258,6 +262,47 @@ def test_ranks_of_a_node_fetch_a_shard_once(
     assert sorted(remote.fetched) == sorted([entry.ids.name, entry.text.name])
 
 
+def test_where_the_disk_has_little_room_the_oldest_shards_go(
+    remote: Counted, corpus: PreparedCorpus, vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, entries = tmp_path / "cache", corpus.manifest.splits["train"]
+    node = through(remote, corpus, folder)
+    mapped = node.shards("train", vocabulary, with_text=False).open(0)
+    first = folder / entries[0].ids.name
+    usage = SimpleNamespace(free=corpus_files.RESERVE_BYTES)
+    monkeypatch.setattr(corpus_files.shutil, "disk_usage", lambda _: usage)
+    node.files.path_of(entries[0].text)
+    assert first.exists(), "it was used just now"
+    os.utime(first, (0, 0))
+    node.files.path_of(entries[1].text)
+    assert not first.exists()
+    assert len(mapped.samples[99][0]) > 1, "it is mapped"
+    assert (folder / entries[0].text.name).exists()
+
+
+def test_a_full_disk_is_told(
+    remote: Counted, corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, node = corpus.manifest.splits["train"][0].ids, through(remote, corpus, tmp_path / "cache")
+
+    class Full:
+        def write(self, _: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def __enter__(self) -> Full:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    real = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, mode="r", *rest: Full() if mode == "wb" else real(path, mode, *rest))
+    with pytest.raises(StorageError, match=r"cannot be copied to .*cache.*No space left"):
+        node.files.path_of(entry)
+    monkeypatch.undo()
+    assert not (tmp_path / "cache" / entry.name).exists()
+
+
 def test_a_small_corpus_is_prepared_on_the_way_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, size = CorpusSettings(pairs=300, held_out=20), VocabularySettings(size=400)
     first = prepare_on_the_way(settings, size, tmp_path)
@@ -267,8 +312,6 @@ def test_a_small_corpus_is_prepared_on_the_way_once(tmp_path: Path, monkeypatch:
 
 
 def test_a_file_of_another_form_is_told_from_a_torn_one(tmp_path: Path) -> None:
-    import numpy as np
-
     path = tmp_path / "file"
     path.write_bytes(b"something else")
     with pytest.raises(ArrayFileError, match="is no shard of this version"):
