@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from trainer.data.prepared.array_file import encoded_arrays, mapped_arrays
@@ -27,7 +27,9 @@ from trainer.settings.preparation import PreparationSettings
 
 SAMPLES = 5
 """How many of the pairs that are left out for a reason are shown."""
-INSIGNIFICANT = re.compile(r"[^\w\n]+|_+")
+INSIGNIFICANT_ASCII = bytes(one for one in range(128) if not chr(one).isalnum() and one != 10)
+INSIGNIFICANT = regex.compile(r"[^\p{L}\p{N}\p{M}\n]+|[\u0300-\u036f]+")
+"""Everything but letters, digits and marks; of the marks, the accents. The vowels of India's scripts are marks, too."""
 
 
 @dataclass(frozen=True)
@@ -122,19 +124,19 @@ def read_cleaned(path: Path) -> CleanedChunk:
 def hashes(pairs: Sequence[Pair]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Returns the hashes `exact` and `near` of pairs. Of 5 million pairs, it is unlikely (1e-6) that two share one."""
     whole = ["\n".join(pair) for pair in pairs]
-    return _hashed(whole), _hashed([_significant(text) for text in whole])
+    return _hashed(text.encode() for text in whole), _hashed(_significant(text) for text in whole)
 
 
-def _hashed(texts: list[str]) -> NDArray[np.uint64]:
-    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+def _hashed(texts: Iterable[bytes]) -> NDArray[np.uint64]:
+    digests = b"".join([hashlib.blake2b(text, digest_size=8).digest() for text in texts])
     return np.frombuffer(digests, dtype="<u8")
 
 
-def _significant(text: str) -> str:
+def _significant(text: str) -> bytes:
     text = text.casefold()
-    if not text.isascii():
-        text = "".join(one for one in unicodedata.normalize("NFD", text) if not unicodedata.combining(one))
-    return INSIGNIFICANT.sub("", text)
+    if text.isascii():
+        return text.encode().translate(None, INSIGNIFICANT_ASCII)
+    return bytes(INSIGNIFICANT.sub("", unicodedata.normalize("NFD", text)).encode())
 
 
 @functools.lru_cache(maxsize=2)

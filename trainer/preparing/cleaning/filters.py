@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from enum import Enum
 
@@ -42,7 +43,8 @@ def _filters_of(settings: PreparationSettings) -> Iterator[tuple[Reason, Test]]:
         yield Reason.IDENTICAL, lambda source, target: source == target
     if filters.max_characters is not None or filters.max_words is not None:
         characters, words = filters.max_characters or 2**62, filters.max_words or 2**62
-        yield Reason.TOO_LONG, lambda *pair: any(_is_long(text, characters, words) for text in pair)
+        is_long = functools.partial(_is_long, characters=characters, words=words)
+        yield Reason.TOO_LONG, lambda source, target: is_long(source) or is_long(target)
     if filters.max_ratio is not None:
         ratio = filters.max_ratio
         yield Reason.RATIO, lambda source, target: _ratio(source, target) > ratio
@@ -59,8 +61,8 @@ def _is_long(text: str, characters: int, words: int) -> bool:
 
 def _ratio(source: str, target: str) -> float:
     """Returns how many times as many bytes the longer side has: scripts that need few characters need more bytes."""
-    one, other = sorted((len(source.encode()), len(target.encode())))
-    return other / one
+    one, other = len(source.encode()), len(target.encode())
+    return other / one if other > one else one / other
 
 
 def _unless(is_good_source: Callable[[str], bool], is_good_target: Callable[[str], bool]) -> Test:

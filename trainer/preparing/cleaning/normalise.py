@@ -25,7 +25,10 @@ def normaliser(settings: NormaliseSettings) -> Callable[[str], str]:
             text = html.unescape(text)
         if form != "none" and not text.isascii():
             text = unicodedata.normalize(form, text)
-        if control and not text.isprintable():
+        text = text.strip()
+        if text.isprintable() and "  " not in text:  # then the only blanks are single spaces
+            return text
+        if control:
             text = WITHOUT_WIDTH.sub("", text)
         return " ".join(text.split()) if spaces else text.strip()
 

@@ -81,9 +81,9 @@ def _decompressed(name: str, file: io.BufferedReader) -> BinaryIO:
     if start.startswith(b"\x1f\x8b"):
         return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=file), BUFFER_BYTES))
     if start.startswith(b"BZh"):
-        return bz2.BZ2File(file)
+        return cast(BinaryIO, bz2.BZ2File(file))
     if start.startswith(b"\xfd7zXZ\x00"):
-        return lzma.LZMAFile(file)
+        return cast(BinaryIO, lzma.LZMAFile(file))
     if start.startswith(b"\x28\xb5\x2f\xfd"):
         return io.BufferedReader(ZstdFile(name, file), BUFFER_BYTES)
     return file

@@ -68,7 +68,7 @@ def test_the_manifest_s_lengths_are_those_of_the_samples(corpus: PreparedCorpus,
     shards = corpus.shards("train", vocabulary, with_text=False)
     for counts, shard in zip(shards.length_counts, shards.all(), strict=True):
         longest = shard.samples.lengths.max(axis=1)
-        assert [(length, int((longest == length).sum())) for length in sorted(set(longest.tolist()))] == counts.tolist()
+        assert [[length, int((longest == length).sum())] for length in sorted(set(longest.tolist()))] == counts.tolist()
 
 
 def test_pairs_that_are_too_long_are_not_in_the_shard_and_the_text_goes_with_the_ids(
