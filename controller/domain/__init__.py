@@ -10,7 +10,7 @@ from controller.domain.fleet import NO_NODES, Fleet
 from controller.domain.history import History
 from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
-from controller.domain.observed.fact import Fact, MembershipChange, TrainingState
+from controller.domain.observed.fact import Fact, MembershipChange, Notice, NoticeKind, TrainingState
 from controller.domain.observed.instance import Instance
 from controller.domain.observed.nodes import HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.observed.observation import Observation, UnknownNode
@@ -37,6 +37,8 @@ __all__ = [
     "Move",
     "MovePhase",
     "NodeSeen",
+    "Notice",
+    "NoticeKind",
     "Observation",
     "Price",
     "Progress",

@@ -14,6 +14,18 @@ class SpotNotice:
 
 
 @dataclass(frozen=True)
+class RoleSession:
+    """The credentials of an instance's role: a key of its own for each instance. Times are ISO 8601, UTC."""
+
+    name: str
+    last_updated: str
+    expiration: str
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    session_token: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class HostFault:
     """A fault of a host: `hang-ssh`, `freeze`, `fill-disk` or `partition`.
 
@@ -32,6 +44,7 @@ class HostSpec:
     `boot` counts the starts of the instance; a host is restarted when its number changes. `speed` is a share of one
     core; None means unbraked. An `unreachable` host runs but never answers. `vcpus`, `memory_mib` and
     `volume_gb` are what the instance type and the launch give; loopback does not use them.
+    `rebalance_at` is when EC2 recommended to replace the instance (ISO 8601, UTC).
     """
 
     instance_id: str
@@ -47,11 +60,12 @@ class HostSpec:
     public_key: str | None = None
     user_data: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
-    role: str | None = None
+    role: RoleSession | None = None
     tokens_required: bool = True
     tags_in_metadata: bool = False
     spot: bool = False
     spot_notice: SpotNotice | None = None
+    rebalance_at: str | None = None
     speed: float | None = None
     unreachable: bool = False
     boot: int = 1
