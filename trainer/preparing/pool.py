@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.connection import wait
 from typing import TypeVar
 
 from trainer.preparing.errors import PreparationError
@@ -54,8 +57,20 @@ def pool(processes: int) -> Iterator[Pool]:
     if processes == 1:
         yield Pool(None, 1)
         return
-    executor = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    executor = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
     try:
         yield Pool(executor, processes)
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Lets this process end when its parent is killed. Otherwise it would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_await_end, args=(parent.sentinel,), name="parent", daemon=True).start()
+
+
+def _await_end(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
