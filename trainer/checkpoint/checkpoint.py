@@ -113,7 +113,7 @@ def _header(blob: BinaryIO) -> dict[str, Any]:
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
     """Returns the memory of an array, not a copy of it."""
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return array.reshape(-1).view(np.uint8).data
 
 
 def _fill(memory: memoryview, blob: BinaryIO) -> bool:

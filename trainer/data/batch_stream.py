@@ -110,7 +110,8 @@ class BatchStream:
         The samples are numbered through all shards. Those that are too long have no number.
         """
         place, one = self._at(cursor)
-        return (self._first_samples[place.shard] + one.plan.batches[place.batch]).tolist()
+        first = int(self._first_samples[place.shard])
+        return [first + int(index) for index in one.plan.batches[place.batch]]
 
     def samples_at(self, cursor: int) -> list[Sample]:
         """Returns the samples of global batch `cursor` as ids, as its epoch reads them."""

@@ -87,4 +87,5 @@ def length_counts(samples: Samples) -> LengthCounts:
 
 def within(counts: LengthCounts, max_tokens: int) -> LengthCounts:
     """Returns the rows of lengths up to `max_tokens`."""
-    return counts[counts[:, 0] <= max_tokens]
+    kept: LengthCounts = counts[counts[:, 0] <= max_tokens]
+    return kept

@@ -34,8 +34,11 @@ def write_shard(storage: Storage, split: str, number: int, shard: ShardArrays, v
     Raises:
         StorageError: It cannot be written.
     """
-    ids = {"ids": shard.ids.astype(smallest_type(vocabulary_pieces)), "pieces": shard.pieces.astype(np.uint32)}
-    text = {"text": shard.text, "text_bytes": shard.text_bytes.astype(np.uint32)}
+    ids: dict[str, NDArray[Any]] = {
+        "ids": shard.ids.astype(smallest_type(vocabulary_pieces)),
+        "pieces": shard.pieces.astype(np.uint32),
+    }
+    text: dict[str, NDArray[Any]] = {"text": shard.text, "text_bytes": shard.text_bytes.astype(np.uint32)}
     samples = Samples.of_pieces(shard.ids, shard.pieces, 0, 0)
     lengths = length_counts(samples)
     return ShardEntry(

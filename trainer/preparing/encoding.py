@@ -82,7 +82,7 @@ def encoded_pairs(pairs: list[Pair], vocabulary: Vocabulary) -> ShardArrays:
 def _at(counts: NDArray[np.uint32], pair_ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Returns where the shards end in an array of which every pair takes so many places on both sides."""
     sums = np.concatenate([[0], np.cumsum(counts.sum(axis=1, dtype=np.int64))])  # (pairs + 1,)
-    return sums[pair_ends].astype(np.int64)
+    return np.asarray(sums[pair_ends], dtype=np.int64)
 
 
 @functools.lru_cache(maxsize=2)

@@ -32,7 +32,7 @@ def encoded_arrays(arrays: Mapping[str, NDArray[Any]]) -> Iterator[bytes | memor
     yield header + b" " * (-(len(header) + 1) % ALIGNMENT) + b"\n"
     for array in little.values():
         if array.size:
-            yield memoryview(array).cast("B")
+            yield array.reshape(-1).view(np.uint8).data
         yield bytes(-array.nbytes % ALIGNMENT)
 
 

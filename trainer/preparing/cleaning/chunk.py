@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import regex
@@ -97,7 +98,13 @@ def clean(job: CleaningJob) -> Path:
         head = {"split": text.split, "place": [text.files[0], job.chunk.first], "read": len(job.chunk.lines[0])}
         head |= {"dropped": dropped, "samples": [asdict(one) for one in samples]}
         content, content_bytes = text_arrays(kept)
-        arrays = {"text": content, "text_bytes": content_bytes, "lines": lines, "exact": exact, "near": near}
+        arrays: dict[str, NDArray[Any]] = {
+            "text": content,
+            "text_bytes": content_bytes,
+            "lines": lines,
+            "exact": exact,
+            "near": near,
+        }
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
         with replaced(job.result) as temporary, temporary.open("wb") as file:
             file.writelines(encoded_arrays(arrays))
