@@ -16,6 +16,8 @@ PROCESS_BYTES = 450 * 1024**2
 """What Python takes with MXNet, GluonNLP and Horovod, and without any model or corpus."""
 STATE_COPIES = 3
 """A copy of the state has the parameters and Adam's two moments."""
+AVERAGING_COPIES = 5
+"""The mean is summed in float64, which is twice the parameters, and a checkpoint is a copy of the state."""
 INDEX_BYTES = 32
 """What a pair of a shard takes beside its ids or its text: where both sides begin, and how long they are."""
 SAMPLED_IDS = 3
@@ -43,23 +45,25 @@ class MemoryPlan:
     """All needs of a rank's process.
 
     Attributes:
-        items: What it needs whatever its part of the batch is.
+        items: What it needs all the time.
+        while_training: What it needs beside them while it trains, whatever its part of the batch is.
+        at_the_end: What it needs beside `items` when all steps are made.
         per_token: Bytes for each token of its part of a global batch, padding included.
-        translating: Bytes for the translation at the end, when no batch is trained on.
         global_tokens: The most tokens of a global batch.
         longest: The most ids of a sentence.
     """
 
     items: Sequence[Item]
+    while_training: Sequence[Item]
+    at_the_end: Sequence[Item]
     per_token: int
-    translating: int
     global_tokens: int
     longest: int
 
     @property
     def fixed(self) -> int:
-        """The bytes of all items."""
-        return sum(item.bytes for item in self.items)
+        """The bytes that training takes without any batch."""
+        return sum(item.bytes for item in (*self.items, *self.while_training))
 
     @property
     def least_tokens(self) -> int:
@@ -68,7 +72,8 @@ class MemoryPlan:
 
     def total(self, tokens: float) -> int:
         """Returns the bytes at the peak, with a part of `tokens` of each global batch."""
-        return self.fixed + max(round(self.per_token * tokens), self.translating)
+        at_the_end = sum(item.bytes for item in (*self.items, *self.at_the_end))
+        return max(self.fixed + round(self.per_token * tokens), at_the_end)
 
     @property
     def least(self) -> int:
@@ -94,24 +99,26 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
     pieces = settings.vocabulary.size if manifest is None else manifest.vocabulary.pieces
     longest = batch.max_tokens if manifest is None else _longest(manifest, settings)
     parameters = parameter_count(model, pieces) * FLOAT_BYTES
-    copy = STATE_COPIES * parameters
+    copy, averages = STATE_COPIES * parameters, settings.checkpoint.average > 1
     items = [
         Item("process", PROCESS_BYTES),
         Item("corpus", _on_the_way_bytes(settings) if manifest is None else corpus_bytes(manifest, settings)),
         Item("parameters", parameters),
         Item("gradients", parameters * (2 if batch.accumulate > 1 else 1)),
         Item("optimizer", 2 * parameters),
-        Item("commit, and the one before it until it is whole", 2 * copy),
+        Item("commit", copy),
+    ]
+    while_training = [
+        Item("the commit before it, until it is whole", copy),
         Item("checkpoint that is written", copy),
         Item("checkpoint that waits", min(copy, MOST_WAITING_BYTES)),
     ]
-    return MemoryPlan(
-        items,
-        token_bytes(model, pieces, longest, settings.model.precision),
-        _translating_bytes(settings, model, pieces, longest),
-        batch_tokens or batch.tokens,
-        longest,
-    )
+    at_the_end = [
+        Item("mean of checkpoints, and one of them", AVERAGING_COPIES * parameters if averages else 0),
+        Item("translating", _translating_bytes(settings, model, pieces, longest)),
+    ]
+    per_token = token_bytes(model, pieces, longest, settings.model.precision)
+    return MemoryPlan(items, while_training, at_the_end, per_token, batch_tokens or batch.tokens, longest)
 
 
 def parameter_count(model: Architecture, vocab_size: int) -> int:

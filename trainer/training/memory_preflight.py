@@ -42,18 +42,19 @@ def shortage(needed: int, available: int) -> str | None:
 
 def table(plan: MemoryPlan, available: int) -> str:
     """Returns a plan as a table for a person, with what a node has."""
+    whole = round(plan.per_token * plan.global_tokens)
     rows = [(item.name, item.bytes) for item in plan.items]
-    whole, least = round(plan.per_token * plan.global_tokens), round(plan.per_token * plan.least_tokens)
-    rows += [
-        (f"batch: all {plan.global_tokens:,} tokens of it on this node", whole),
-        ("translating at the end (in place of a batch)", plan.translating),
-        ("all of it, with the whole batch", plan.total(plan.global_tokens)),
-        (f"the least: with {plan.least_tokens:,} tokens of each batch ({_mib(least)} MiB)", plan.least),
+    rows += [(f"training: {item.name}", item.bytes) for item in plan.while_training]
+    rows += [(f"training: all {plan.global_tokens:,} tokens of a batch", whole)]
+    rows += [(f"at the end: {item.name}", item.bytes) for item in plan.at_the_end]
+    sums = [
+        ("the peak, with all of each batch on this node", plan.total(plan.global_tokens)),
+        (f"the least, with {plan.least_tokens:,} tokens of each batch", plan.least),
         ("the node has", available),
     ]
-    width = max(len(name) for name, _ in rows)
+    width = max(len(name) for name, _ in [*rows, *sums])
     lines = [f"{name:{width}} {_mib(amount):>10} MiB" for name, amount in rows]
-    lines.insert(len(plan.items), "-" * (width + 15))
+    lines += ["-" * (width + 15), *(f"{name:{width}} {_mib(amount):>10} MiB" for name, amount in sums)]
     return "\n".join([*lines, _verdict(plan, available)])
 
 
