@@ -20,7 +20,7 @@ class Storage(Protocol):
         ...
 
     def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
-        """Stores a blob whose parts come one after another. Only a few MiB of it are held in memory.
+        """Stores a blob whose parts come one after another. Only some MiB of it are held in memory.
 
         Raises:
             StorageError: It cannot be stored. Then there is what was there before.

@@ -263,6 +263,16 @@ def test_bad_input_is_told_with_file_and_line_and_leaves_no_corpus(
     assert not (tmp_path / "corpus" / "manifest.json").exists()
 
 
+def test_an_empty_side_is_left_out_and_shown_or_refused_as_the_settings_say(tmp_path: Path) -> None:
+    raw = write_pairs(tmp_path / "raw", "holes", [*PAIRS[:90], ("a house", " "), *PAIRS[90:100]])
+    report = prepare_corpus(preparation(tmp_path, train=[raw]), 1).prepared["filters"]
+    assert report["dropped"] == {"empty": 1}
+    assert report["samples"][0]["place"].endswith("holes.source:91")
+    strict = preparation(tmp_path, train=[raw], filters={"empty": "refuse"}, output=str(tmp_path / "other"))
+    with pytest.raises(PreparationError, match=r"holes\.source:91: one side of the pair is empty: 'a house' and ''"):
+        prepare_corpus(strict, 1)
+
+
 def test_text_that_is_not_utf8_is_told_with_file_and_line(tmp_path: Path) -> None:
     raw = write_pairs(tmp_path / "raw", "latin", [("a", "b"), ("c", "d")])
     latin1(tmp_path / "raw" / "latin.target")
