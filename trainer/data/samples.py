@@ -30,7 +30,7 @@ class Encoder(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Samples(Sequence[Sample]):
     """Samples whose pieces lie in one flat array.
 

@@ -11,7 +11,6 @@ from trainer.elastic.failures import translating_failures
 from trainer.elastic.world import World
 from trainer.inference.score import score
 from trainer.inference.translate import translate
-from trainer.model.allocation import give_back
 from trainer.training.divergence import check_parameters
 from trainer.training.loop import Training
 from trainer.training.replicas import compare
@@ -48,7 +47,6 @@ def finish(training: Training, world: World) -> dict[str, Any]:
 def _finish(training: Training, world: World) -> dict[str, Any]:
     compare(training.prepared, training.state, world)
     check_parameters(training.prepared, world, training.state.progress.step)
-    give_back()  # what steps took is free by now, and translating needs arrays of other sizes
     trained = gather_objects(training.state.digest(), "digests")
     digests = trained
     averaged = training.prepared.settings.checkpoint.average

@@ -1,4 +1,8 @@
-"""What a rank needs memory for, item by item, by the settings and the corpus alone."""
+"""What a rank needs memory for, item by item, by the settings and the corpus alone.
+
+Measured on Multi30k with 4,000 pieces, whole trainings of 7 steps with a checkpoint every other step: tiny with 4,096
+tokens 1,698 MiB, base with 1,024 tokens 4,622 MiB. Planned: 1,621 and 5,286.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ class MemoryPlan:
     Attributes:
         items: What it needs all the time.
         while_training: What it needs beside them while it trains, whatever its part of the batch is.
-        at_the_end: What it needs beside `items` when all steps are made.
+        at_the_end: What it needs when all steps are made, one after another. MXNet keeps what the steps took.
         per_token: Bytes for each token of its part of a global batch, padding included.
         global_tokens: The most tokens of a global batch.
         longest: The most ids of a sentence.
@@ -72,8 +76,8 @@ class MemoryPlan:
 
     def total(self, tokens: float) -> int:
         """Returns the bytes at the peak, with a part of `tokens` of each global batch."""
-        at_the_end = sum(item.bytes for item in (*self.items, *self.at_the_end))
-        return max(self.fixed + round(self.per_token * tokens), at_the_end)
+        at_the_end = max((item.bytes for item in self.at_the_end), default=0)
+        return self.fixed + round(self.per_token * tokens) + at_the_end
 
     @property
     def least(self) -> int:
@@ -82,7 +86,7 @@ class MemoryPlan:
 
     def largest_share(self, available: int) -> float | None:
         """Returns the largest share of a global batch for which `available` bytes suffice; None: all of it."""
-        room = (available - self.fixed) / (self.per_token * self.global_tokens)
+        room = (available - self.total(0)) / (self.per_token * self.global_tokens)
         return None if room >= 1 else max(0.0, room)
 
 
@@ -115,7 +119,7 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
     ]
     at_the_end = [
         Item("mean of checkpoints, and one of them", AVERAGING_COPIES * parameters if averages else 0),
-        Item("translating", _translating_bytes(settings, model, pieces, longest)),
+        Item("translating", _translating_bytes(settings, model, pieces, _longest_to_translate(manifest, settings))),
     ]
     per_token = token_bytes(model, pieces, longest, settings.model.precision)
     return MemoryPlan(items, while_training, at_the_end, per_token, batch_tokens or batch.tokens, longest)
@@ -176,10 +180,22 @@ def _longest(manifest: Manifest, settings: Settings) -> int:
     return max((int(counts[-1, 0]) for counts in kept if len(counts)), default=settings.batch.max_tokens)
 
 
+def _longest_to_translate(manifest: Manifest | None, settings: Settings) -> int:
+    limit = settings.model.max_length
+    if manifest is None:
+        return limit
+    return min(limit, max((length for shard in manifest.splits["test"] for length, _ in shard.lengths), default=limit))
+
+
 def _translating_bytes(settings: Settings, model: Architecture, pieces: int, longest: int) -> int:
-    """Estimates what beam search takes: keys and values of every layer, twice while they grow, and scores of pieces."""
+    """Estimates what beam search takes: keys and values of every layer, and scores of pieces.
+
+    Keys and values of the translation grow with every piece and are made anew: four times their size, with the gaps
+    that they leave. Measured for tiny and base with 64 sentences of Multi30k, 4 hypotheses and 60 pieces: 393 and
+    1,600 MiB. Estimated: 307 and 1,762.
+    """
     translate = settings.translate
-    own = 2 * 2 * model.layers * model.units * min(translate.max_length, settings.model.max_length)
+    own = 4 * 2 * model.layers * model.units * min(translate.max_length, settings.model.max_length)
     of_source = 2 * model.layers * model.units * longest
     hypotheses = translate.batch_size * translate.beam_size
     return FLOAT_BYTES * hypotheses * (own + of_source + 4 * pieces)

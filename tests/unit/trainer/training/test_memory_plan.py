@@ -99,10 +99,12 @@ def test_the_largest_share_is_what_fits() -> None:
     assert PLAN.largest_share(10) == 0.0
 
 
-def test_translating_counts_where_it_takes_more_than_a_batch() -> None:
-    wide = MemoryPlan(PLAN.items, PLAN.while_training, [Item("translating", 10**9)], 10, 4096, 60)
+def test_the_larger_need_at_the_end_comes_on_top_of_what_the_steps_took() -> None:
+    at_the_end = [Item("mean", 10**6), Item("translating", 10**9)]
+    wide = MemoryPlan(PLAN.items, PLAN.while_training, at_the_end, 10, 4096, 60)
     assert PLAN.total(100) == 2000
-    assert wide.total(100) == 10**9 + 700, "the copy that training takes is not needed any more"
+    assert wide.total(100) == 10**9 + 2000
+    assert wide.largest_share(10**9 + 1000 + 10 * 2048) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

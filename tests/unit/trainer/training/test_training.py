@@ -25,7 +25,7 @@ from trainer.node.memory import resident_bytes
 from trainer.node.metadata import Instance
 from trainer.node.requests import Requests
 from trainer.settings.training import Settings
-from trainer.training import ending, schedule
+from trainer.training import schedule
 from trainer.training.ending import finish
 from trainer.training.errors import NodeTooSmallError, TrainingFailedError, TrainingStopped
 from trainer.training.loop import Training
@@ -364,18 +364,6 @@ def test_memory_is_given_back_while_it_is_scarce(
     monkeypatch.setenv("CENTAVO_EMULATED_MEMORY_BYTES", str(round(room * resident_bytes())))
     one.run(World({}))
     assert given == expected
-
-
-def test_the_memory_of_the_steps_is_given_back_before_the_test_split_is_translated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-    one = trained(small(tmp_path, stop={"steps": 2}))
-    monkeypatch.setattr(ending, "give_back", lambda: done.append("given back"))
-    translate = ending.translate
-    monkeypatch.setattr(ending, "translate", lambda *arguments: done.append("translated") or translate(*arguments))
-    finish(one, World({}))
-    assert done == ["given back", "translated"]
 
 
 def test_accumulated_gradients_are_those_of_one_large_batch(tmp_path: Path) -> None:
