@@ -49,8 +49,8 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "this" {
 }
 
 locals {
-  # What a run writes anew when it is a third as old (controller/edges/supplying/store.py): packages, corpora, controllers.
-  supplies      = ["wheelhouse/", "corpus/", "control/bundles/"]
+  # What a run writes anew when it is a third as old (controller/edges/supplying/store.py): packages, corpora, controllers, Terraform.
+  supplies      = ["wheelhouse/", "corpus/", "control/bundles/", "control/tools/"]
   supplied_days = 180
 }
 

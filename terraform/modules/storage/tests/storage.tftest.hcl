@@ -43,7 +43,7 @@ run "supplies_that_no_run_has_written_anew_are_deleted" {
   command = plan
 
   assert {
-    condition     = toset([for rule in one(aws_s3_bucket_lifecycle_configuration.this).rule : rule.filter[0].prefix if length(rule.expiration) > 0]) == toset(["wheelhouse/", "corpus/", "control/bundles/"])
+    condition     = toset([for rule in one(aws_s3_bucket_lifecycle_configuration.this).rule : rule.filter[0].prefix if length(rule.expiration) > 0]) == toset(["wheelhouse/", "corpus/", "control/bundles/", "control/tools/"])
     error_message = "Packages, corpora and bundles must end by themselves, and checkpoints and results never."
   }
 }
