@@ -18,3 +18,5 @@ class History:
     """Flavors that could not be had, with the time until which they count as unavailable."""
     known_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
     """Speeds measured in earlier runs of the same model, batch and image."""
+    full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
+    """Speeds of flavors with CPU credits while they had some, as this run has measured them before."""

@@ -43,7 +43,7 @@ def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSe
         known = settings.flavors.get(flavor)
         if known is None or not known.vcpus:
             return None
-        return math.log(known.vcpus * (known.baseline_share or 1.0 if known.burstable else 1.0))
+        return math.log(known.vcpus * known.sustained_share)
     return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
 
 

@@ -68,10 +68,26 @@ def _least_bad(forecaster: Forecaster) -> Choice | None:
 def _candidates(forecaster: Forecaster, margin: float) -> Iterator[Forecast]:
     """Yields the fleets that could be best; with a deadline or a budget, also those of the other objective."""
     objective = forecaster.situation.settings.objective
-    yield from _found(forecaster, objective, margin)
-    if forecaster.has_deadline_or_budget:
-        yield from _found(forecaster, Objective.COST if objective is Objective.TIME else Objective.TIME, margin)
+    other = Objective.COST if objective is Objective.TIME else Objective.TIME
+    objectives = (objective, other) if forecaster.has_deadline_or_budget else (objective,)
+    for wanted in objectives:
+        found = list(_found(forecaster, wanted, margin))
+        yield from found
+        if forecaster.situation.bursts and found:
+            yield from _while_credits_last(forecaster, min(f.remaining_s for f in found), wanted, margin)
     yield from _without_bad_nodes(forecaster)
+
+
+def _while_credits_last(
+    forecaster: Forecaster, rest_s: float, objective: Objective, margin: float
+) -> Iterator[Forecast]:
+    """Yields the best fleet for a rest of the work that is short enough to be done on CPU credits.
+
+    Its forecast counts the credits that each node really has.
+    """
+    best = _best_within(forecaster.while_credits_last(rest_s), objective, margin)
+    if best is not None and best.target != forecaster.situation.current:
+        yield forecaster.forecast(best.target)
 
 
 def _found(forecaster: Forecaster, objective: Objective, margin: float) -> Iterator[Forecast]:

@@ -1,0 +1,21 @@
+"""The CPU credits of a burstable node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Credits:
+    """What CloudWatch last told of a node. A credit is one vCPU at full speed for a minute.
+
+    Attributes:
+        balance: The credits that the node may still spend (CPUCreditBalance).
+        surplus: The credits that it has spent beyond its own (CPUSurplusCreditBalance). Above 0 only in unlimited mode.
+        at: The end of the period that the figures are of, seconds since the epoch. CloudWatch tells them every five
+            minutes.
+    """
+
+    balance: float
+    surplus: float
+    at: float
