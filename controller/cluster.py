@@ -6,13 +6,14 @@ The edges are given from outside, so that tests can put others in their places.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from controller.act.apply import Applier, GroupsPort, TerraformPort
 from controller.act.capacity import CapacityFile
 from controller.act.nodes import Nodes, PlaybooksPort
 from controller.config.environment import Environment
-from controller.domain import Fleet, Instance, Observation, Price
+from controller.domain import Credits, Fleet, Instance, Observation, Price
 from controller.edges.clock import Clock
 from controller.edges.terraform import Outputs
 from controller.observe.instances import Instances, InstancesPort
@@ -67,8 +68,9 @@ class LiveCluster:
         builder: BuilderPort,
         tell: Callable[[str], None] = lambda message: None,
         observed: Callable[[Observation], None] = lambda observation: None,
+        credits_of: Callable[[Sequence[Instance]], Mapping[str, Credits]] = lambda workers: {},
     ) -> None:
-        self._journal, self._observed = journal, observed
+        self._journal, self._observed, self._credits_of = journal, observed, credits_of
         self.made = Made(terraform, environment.name)
         self.instances = Instances(aws, self.made)
         reaching = Reaching(environment, self.made, self.instances, journal.info().run, journal.directory)
@@ -85,7 +87,8 @@ class LiveCluster:
 
     def observe(self) -> Observation:
         """Looks at EC2, the head and the nodes, and keeps what it saw in the journal."""
-        observation = self.observer.look()
+        seen = self.observer.look()
+        observation = replace(seen, credits=self._credits_of(self.instances.last_workers))
         self._keep(observation)
         self._observed(observation)
         return observation
@@ -147,4 +150,5 @@ class LiveCluster:
     # what is kept
 
     def _keep(self, observation: Observation) -> None:
-        self._journal.add_observation(observation, self.costs.usd_per_hour(self.instances.last_workers))
+        usd_per_hour = self.costs.usd_per_hour(self.instances.last_workers)
+        self._journal.add_observation(observation, usd_per_hour + self.costs.surplus_usd_per_hour(observation))

@@ -12,8 +12,7 @@ class Credits:
     Attributes:
         balance: The credits that the node may still spend (CPUCreditBalance).
         surplus: The credits that it has spent beyond its own (CPUSurplusCreditBalance). Above 0 only in unlimited mode.
-        at: The end of the period that the figures are of, seconds since the epoch. CloudWatch tells them every five
-            minutes.
+        at: The time that CloudWatch gives the figures, seconds since the epoch. They are up to ten minutes old.
     """
 
     balance: float
