@@ -12,10 +12,9 @@ from controller.decide.limits.violations import violation
 from controller.decide.model.bad_nodes import held_up_s
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast, Overrun
-from controller.decide.model.running_out import mean_step_s, step_now_s
+from controller.decide.model.running_out import mean_speeds, mean_step_s, step_now_s
 from controller.decide.model.situation import Situation
 from controller.decide.model.switching import switching_usd
-from controller.decide.samples.credits import Burst
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
 from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
@@ -37,7 +36,7 @@ class Forecaster:
     """Until the deadline; None without one."""
     money_left_usd: float | None = None
     """Of the budget, without what giving everything back costs; None without a budget."""
-    without_credits: FleetModel | None = None
+    lasting: FleetModel | None = None
     """The model without CPU credits, where the speeds of `model` count some; None where they count none."""
 
     @classmethod
@@ -79,35 +78,7 @@ class Forecaster:
 
         Bad nodes that `target` keeps make it longer, and CPU credits that are not spent yet make it shorter.
         """
-        return self.model.step_time_s(target) + self._beyond_model_s(target)
-
-    def _beyond_model_s(self, target: Fleet) -> float:
-        """Returns by how many seconds bad nodes and CPU credits change a step of the model."""
-        situation = self.situation
-        held_s = held_up_s(self.model, situation.bad_nodes, situation.current, target)
-        if not situation.bursts:
-            return held_s
-        mean_s = mean_step_s(self.lasting, situation.bursts, situation.current, target, self.remaining_steps)
-        step_s = self.lasting.step_time_s(target) if mean_s is None else mean_s
-        return held_s + step_s - self.model.step_time_s(target)
-
-    @property
-    def lasting(self) -> FleetModel:
-        """The model with the speeds that flavors have without CPU credits."""
-        return self.model if self.without_credits is None else self.without_credits
-
-    def while_credits_last(self, seconds: float) -> Forecaster:
-        """Returns the forecaster by the mean speeds that fresh nodes of each flavor have for so long from now on.
-
-        A search goes by the speeds of the model. It finds fleets that end the work on their CPU credits only so.
-        """
-        mean = {}
-        for flavor, burst in self.situation.bursts.items():
-            if flavor in self.lasting.tokens_per_s:
-                slow, fast_s = self.lasting.tokens_per_s[flavor], _mean_burst_s(burst)
-                share = min(1.0, fast_s / seconds) if seconds > 0 else 1.0
-                mean[flavor] = slow + (burst.tokens_per_s - slow) * share
-        return replace(self, model=self.lasting.with_speeds(mean), without_credits=self.lasting)
+        return self.model.step_time_s(target) + _beyond_model_s(self, target)
 
     def usd_per_step(self, target: Fleet) -> float:
         """Returns the dollars of a step, bad nodes and the head included."""
@@ -115,7 +86,7 @@ class Forecaster:
 
     def estimate(self, fleet: Fleet) -> FleetEstimate:
         """Returns the fleet's numbers, bad nodes included; None where a speed or a price in it is unknown."""
-        beyond_model_s = self._beyond_model_s(fleet) if self.model.knows(fleet) else 0.0
+        beyond_model_s = _beyond_model_s(self, fleet) if self.model.knows(fleet) else 0.0
         return self.model.estimate(fleet, self.remaining_steps, beyond_model_s)
 
     @cached_property
@@ -125,7 +96,7 @@ class Forecaster:
         if measured_s is None or not self.knows_current:
             return 0.0
         current = self.situation.current
-        by_model_s = step_now_s(self.lasting, self.situation.bursts, current)
+        by_model_s = step_now_s(without_credits(self), self.situation.bursts, current)
         return max(0.0, measured_s - by_model_s - held_up_s(self.model, self.situation.bad_nodes, current, current))
 
     # What a switch comes to
@@ -256,7 +227,24 @@ class Forecaster:
         return replace(self.bounds, max_step_s=max_step_s, max_usd_per_step=max_usd)
 
 
-def _mean_burst_s(burst: Burst) -> float:
-    """Returns how long nodes run at full speed: those that run as a mean, or fresh ones where that is longer."""
-    left_s = list(burst.left_s.values())
-    return max(burst.fresh_s, sum(left_s) / len(left_s) if left_s else 0.0)
+def without_credits(forecaster: Forecaster) -> FleetModel:
+    """Returns the model with the speeds that flavors have without CPU credits."""
+    return forecaster.lasting or forecaster.model
+
+
+def while_credits_last(forecaster: Forecaster, seconds: float) -> Forecaster:
+    """Returns the forecaster for a search, by the mean speeds that nodes have for so long from now on."""
+    lasting = without_credits(forecaster)
+    speeds = mean_speeds(lasting, forecaster.situation.bursts, seconds)
+    return replace(forecaster, model=lasting.with_speeds(speeds), lasting=lasting)
+
+
+def _beyond_model_s(forecaster: Forecaster, target: Fleet) -> float:
+    """Returns by how many seconds bad nodes and CPU credits change a step of the model."""
+    situation, model = forecaster.situation, forecaster.model
+    held_s = held_up_s(model, situation.bad_nodes, situation.current, target)
+    if not situation.bursts:
+        return held_s
+    steps, lasting = forecaster.remaining_steps, without_credits(forecaster)
+    step_s = mean_step_s(lasting, situation.bursts, situation.current, target, steps)
+    return held_s + step_s - model.step_time_s(target)

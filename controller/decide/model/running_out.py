@@ -26,10 +26,8 @@ class _Group:
     """Target tokens per second with credits."""
 
 
-def mean_step_s(
-    model: FleetModel, bursts: Mapping[str, Burst], current: Fleet, target: Fleet, steps: float
-) -> float | None:
-    """Returns the mean seconds of one of the next `steps` steps; None where no node of `target` has credits.
+def mean_step_s(model: FleetModel, bursts: Mapping[str, Burst], current: Fleet, target: Fleet, steps: float) -> float:
+    """Returns the mean seconds of one of the next `steps` steps.
 
     Args:
         model: Its speeds are those without credits.
@@ -41,7 +39,7 @@ def mean_step_s(
     groups = [group for f in target.present if f in bursts for group in _groups(f, bursts[f], current, target)]
     ends_s = sorted({group.until_s for group in groups if group.until_s > 0})
     if not ends_s or steps <= 0:
-        return None
+        return model.step_time_s(target)
     passed_s, left = 0.0, float(steps)
     for end_s in ends_s:
         step_s = _step_s(model, target, groups, passed_s)
@@ -50,6 +48,25 @@ def mean_step_s(
         left -= (end_s - passed_s) / step_s
         passed_s = end_s
     return (passed_s + left * model.step_time_s(target)) / steps
+
+
+def mean_speeds(model: FleetModel, bursts: Mapping[str, Burst], seconds: float) -> dict[str, float]:
+    """Returns by flavor with credits the mean speed of a node for so long from now on, tokens per second.
+
+    Args:
+        model: Its speeds are those without credits.
+        bursts: By flavor how its nodes run faster for a while. Fresh nodes count where they have more credits.
+        seconds: How long.
+    """
+    found = {}
+    for flavor, burst in bursts.items():
+        if flavor in model.tokens_per_s:
+            left_s = [*burst.left_s.values()]
+            fast_s = max(burst.fresh_s, sum(left_s) / len(left_s) if left_s else 0.0)
+            share = min(1.0, fast_s / seconds) if seconds > 0 else 1.0
+            slow = model.tokens_per_s[flavor]
+            found[flavor] = slow + (burst.tokens_per_s - slow) * share
+    return found
 
 
 def step_now_s(model: FleetModel, bursts: Mapping[str, Burst], fleet: Fleet) -> float:

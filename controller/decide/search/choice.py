@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.violations import violation
 from controller.decide.model.forecast import Forecast, Overrun
-from controller.decide.model.forecaster import Forecaster
+from controller.decide.model.forecaster import Forecaster, while_credits_last
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.found import Found
 from controller.decide.search.shrinking import best_shrunk
@@ -85,7 +85,7 @@ def _while_credits_last(
 
     Its forecast counts the credits that each node really has.
     """
-    best = _best_within(forecaster.while_credits_last(rest_s), objective, margin)
+    best = _best_within(while_credits_last(forecaster, rest_s), objective, margin)
     if best is not None and best.target != forecaster.situation.current:
         yield forecaster.forecast(best.target)
 
