@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from moto.autoscaling.models import autoscaling_backends
+from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ec2.models import ec2_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication
@@ -25,6 +28,8 @@ from localcloud.api.faults.failing import FailingApi
 from localcloud.api.faults.injected import Injected
 from localcloud.api.faults.limits import Faults
 from localcloud.api.images import add_images
+from localcloud.api.metering.credit_metrics import CreditMetrics
+from localcloud.api.metering.meter import Meter
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -40,6 +45,7 @@ from localcloud.api.signing.keys import Keys
 from localcloud.api.signing.signature import Signatures
 from localcloud.api.unimplemented import backend
 from localcloud.credentials import Credentials
+from localcloud.link.instance_dir import InstanceDir
 from localcloud.link.report import HostReport
 from localcloud.link.wanted import Wanted
 from localcloud.settings import Settings
@@ -76,6 +82,10 @@ class Region:
         injected = Injected()
         calls = Calls(credentials.user.access_key_id)
         self._instances = Instances(settings, ec2, faults, injected)
+        prices, directory = read_prices(settings.prices), partial(InstanceDir.of, state_dir)
+        self._meter = Meter(self._instances, ec2, prices, spot, directory)
+        cloudwatch = cloudwatch_backends[DEFAULT_ACCOUNT_ID][settings.region]
+        self._credit_metrics = CreditMetrics(self._instances, cloudwatch, directory, settings.credit_metrics_s)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir, settings)
@@ -83,9 +93,18 @@ class Region:
             Signatures(Keys(credentials).find),
             FailingApi(injected),
             DomainDispatcherApplication(backend),
-            Control(settings, credentials.control_token, self._instances, self._scaling, spot, calls, shutdown),
+            Control(
+                settings,
+                credentials.control_token,
+                self._instances,
+                self._scaling,
+                spot,
+                calls,
+                shutdown,
+                self._meter.bill,
+            ),
             {
-                "pricing": PriceList(read_prices(settings.prices), settings.region).answer,
+                "pricing": PriceList(prices, settings.region).answer,
                 "servicequotas": ServiceQuotas(faults, settings.region, ec2.account_id).answer,
             },
             calls,
@@ -98,6 +117,9 @@ class Region:
         self._instances.tick()
         self._scaling.tick()
         self._group_requests.remove_deleted()
+        now_s = time.monotonic()
+        self._meter.tick(now_s)
+        self._credit_metrics.tick(now_s)
 
     def heard(self, report: HostReport) -> None:
         """Takes a report of the hosts' process."""

@@ -15,8 +15,8 @@ PERIOD_S = 300
 """CloudWatch has CPU credits every five minutes, also where monitoring is detailed."""
 LOOK_BACK_S = 1800
 """How old the last figure may be. It comes minutes after its period."""
-METRICS = {"b": "CPUCreditBalance", "s": "CPUSurplusCreditBalance"}
-"""By the first letter of the query's id."""
+METRICS = {"b": ("CPUCreditBalance", "Minimum"), "s": ("CPUSurplusCreditBalance", "Maximum")}
+"""By the first letter of the query's id: the metric, and the statistic that is on the safe side."""
 
 
 class AwsCredits:
@@ -38,8 +38,8 @@ class AwsCredits:
                 MetricDataQueries=[
                     _query(i, letter, node) for i, node in enumerate(instance_ids) for letter in METRICS
                 ],
-                StartTime=_time(now - LOOK_BACK_S),
-                EndTime=_time(now),
+                StartTime=_time(now // PERIOD_S * PERIOD_S - LOOK_BACK_S),
+                EndTime=_time(now // PERIOD_S * PERIOD_S + PERIOD_S),
                 ScanBy="TimestampDescending",
             )
             return list(answer["MetricDataResults"])
@@ -59,12 +59,13 @@ class AwsCredits:
 
 
 def _query(index: int, letter: str, instance_id: str) -> dict[str, Any]:
+    name, statistic = METRICS[letter]
     metric = {
         "Namespace": "AWS/EC2",
-        "MetricName": METRICS[letter],
+        "MetricName": name,
         "Dimensions": [{"Name": "InstanceId", "Value": instance_id}],
     }
-    return {"Id": f"{letter}{index}", "MetricStat": {"Metric": metric, "Period": PERIOD_S, "Stat": "Average"}}
+    return {"Id": f"{letter}{index}", "MetricStat": {"Metric": metric, "Period": PERIOD_S, "Stat": statistic}}
 
 
 def _time(seconds: float) -> datetime:
