@@ -69,6 +69,9 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
+# How many tests run at a time. Each file's tests stay together, in order; tests/conftest.py says what else does.
+WORKERS ?= 2
+SIDE_BY_SIDE := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 .PHONY: setup wheelhouse image test test-long test-fast faults storm nights rehearse mutants lint house format
 wheelhouse: ## Build the packages of AWS's nodes now, which a run does otherwise (OPTIONS="--python 3.11 --glibc 2.36")
 	@$(or $(PYTHON),python3) requirements/wheelhouse.py build $(OPTIONS) >/dev/null && echo "The wheelhouse is in the cache."
@@ -77,7 +80,7 @@ image: ## Make a machine image of a node with Packer, from the same roles (OPTIO
 test: setup ## Run the linters, the tests, and the whole job end to end
 	@$(MAKE) --no-print-directory lint
 	@terraform/test
-	@$(BIN)/python -m pytest tests -m "not long"
+	@$(BIN)/python -m pytest tests -m "not long" $(SIDE_BY_SIDE)
 test-long: setup ## Run further whole jobs on localcloud, minutes each: killed and resumed, proposed and merged, Terraform alone
 	@$(BIN)/python -m pytest tests -m long
 test-fast: setup ## Run the tests that start no process
@@ -86,8 +89,8 @@ faults: setup ## Put a thousand faults into runs and check that each heals (FAUL
 	@$(BIN)/python -m tests.faults $(call option,FAULT,fault) $(call option,SEED,seed) $(call option,PAIRS,pairs)
 storm: setup ## Kill the controller of a whole job twenty times, and let three nodes fail meanwhile (SEED= repeats one, KEEP=)
 	@$(BIN)/python -m tests.faults.storm $(call option,SEED,seed) $(call option,KEEP,keep)
-nights: setup ## Play 200 nights in which controller, head, bucket, clocks and the reaper fail (OPTIONS=--seed=9 tells one)
-	@$(BIN)/python -m tests.nights $(OPTIONS)
+nights: setup ## Play 200 nights in which controller, head, bucket, clocks and the reaper fail (OPTIONS=--seed=9 tells one), or REAL=10 on localcloud
+	@$(BIN)/python -m tests.nights $(call option,REAL,real) $(OPTIONS)
 rehearse: setup ## Rehearse ENV=aws on machines that boot here, as root: plan, apply, train, move, lose a node, destroy (OPTIONS=--keep)
 	@$(BIN)/python -m tests.rehearse $(OPTIONS)
 mutants: setup ## Change the controller's code in small ways, and show what no test notices (ROOMS= OPTIONS="--again --minutes 5")

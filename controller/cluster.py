@@ -11,6 +11,7 @@ from typing import Protocol
 
 from controller.act.apply import Applier, GroupsPort, TerraformPort
 from controller.act.capacity import CapacityFile
+from controller.act.labels import Labels, LabelsPort
 from controller.act.nodes import Nodes, PlaybooksPort
 from controller.config.environment import Environment
 from controller.domain import Credits, Fleet, Instance, Observation, Price
@@ -36,7 +37,7 @@ class Ansible(PlaybooksPort, FactsPort, Protocol):
     """The part of `edges.ansible.Ansible` that a cluster uses."""
 
 
-class Aws(InstancesPort, GroupsPort, Protocol):
+class Aws(InstancesPort, GroupsPort, LabelsPort, Protocol):
     """The part of `edges.aws.Aws` that a cluster uses."""
 
 
@@ -80,6 +81,7 @@ class LiveCluster:
         self.capacity = CapacityFile(environment.capacity_file, journal.check_writer)
         plan_file = environment.state_directory / PLAN_FILE
         self.applier = Applier(self.capacity, self.made, terraform, aws, plan_file, journal.check_writer)
+        self._labels = Labels(aws, self.made, journal.info().run, journal.check_writer)
         self.supplies = Supplies(environment, self.made, journal.directory, store, builder, tell)
         self.nodes = Nodes(ansible, self.instances, reaching, self.supplies, journal.set_members, journal.check_writer)
 
@@ -126,6 +128,10 @@ class LiveCluster:
     def empty_groups(self) -> None:
         """Gives all workers back without Terraform. Raises AwsError."""
         self.applier.empty_groups()
+
+    def keep_labels(self, observation: Observation) -> None:
+        """Gives the cluster's parts the names of run and ranks, where they lack them. Raises AwsError."""
+        self._labels.keep_true(self.instances.listed, observation)
 
     def lift_protection(self, instances: Sequence[Instance]) -> None:
         """Allows a scale-in to end exactly these instances."""

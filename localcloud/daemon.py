@@ -55,7 +55,7 @@ class Daemon:
         self.failure: str | None = None
         credentials = state.credentials()
         self.region = Region(settings, credentials, state.path, self.lock, self.tick, self.ended.set)
-        configuration = HostsConfiguration(settings, credentials, state.path)
+        configuration = HostsConfiguration(settings, state.path)
         self.hosts = HostsProcess(configuration, self._heard, self._hosts_died)
         self.settings = settings
 

@@ -53,6 +53,7 @@ hashes: setup ## Write requirements/hashed anew: the hashes of all packages that
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt -o requirements/hashed/build.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt requirements/training.txt \
 		requirements/node.txt -o requirements/hashed/node.txt
+	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/controller.txt -o requirements/hashed/controller.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/uv.txt -o requirements/hashed/uv.txt
 	@$(HASH) --python-version 3.10 --python-platform linux requirements/lint.txt -o requirements/hashed/lint-3.10.txt
 	@$(HASH) --python-version 3.11 --python-platform linux requirements/lint.txt -o requirements/hashed/lint-3.11.txt

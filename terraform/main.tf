@@ -10,16 +10,25 @@ locals {
   head_zone    = coalesce(var.training_zone, var.availability_zones[0])
   worker_zones = var.training_zone == null ? var.availability_zones : [var.training_zone]
 
+  first_boot = { for role in ["head", "worker"] : role => templatefile("${path.module}/templates/boot.sh.tftpl", {
+    login_user      = var.login_user
+    fact_path       = var.fact_path
+    system_packages = var.system_packages
+    agent_region    = role == "head" && local.head_sessions ? data.aws_region.this.name : ""
+  }) }
+
+  start = templatefile("${path.module}/templates/every_boot.sh.tftpl", { login_user = var.login_user })
+  prepare = templatefile("${path.module}/templates/prepare.sh.tftpl", {
+    program = file("${path.module}/templates/boot_bundle.py")
+    bucket  = module.storage.bucket
+    region  = data.aws_region.this.name
+    cluster = var.cluster
+  })
+  every_boot = { head = local.start, worker = "${local.start}${local.prepare}" }
+
   user_data_base64 = { for role in ["head", "worker"] : role => base64encode(templatefile("${path.module}/templates/user_data.tftpl", {
-    first_boot = templatefile("${path.module}/templates/boot.sh.tftpl", {
-      login_user      = var.login_user
-      fact_path       = var.fact_path
-      system_packages = var.system_packages
-      agent_region    = role == "head" && local.head_sessions ? data.aws_region.this.name : ""
-    })
-    every_boot = templatefile("${path.module}/templates/every_boot.sh.tftpl", {
-      login_user = var.login_user
-    })
+    first_boot = local.first_boot[role]
+    every_boot = local.every_boot[role]
   })) }
 
   image = {
@@ -197,6 +206,7 @@ module "access" {
   bucket_arn     = module.storage.bucket_arn
   kms_key_arn    = local.kms_key_arn
   log_group_arn  = aws_cloudwatch_log_group.runs.arn
+  controller     = var.controller_on_head
   profiles       = var.existing_instance_profiles
   tags           = local.tags
 }
@@ -271,6 +281,7 @@ module "flavor" {
   capacity          = lookup(var.capacity, each.key, 0)
   max_nodes         = each.value.max_nodes
   market            = each.value.market
+  on_demand_base    = each.value.on_demand_base
   cpu_credits       = each.value.cpu_credits
   volume_gb         = each.value.volume_gb
   image             = local.image

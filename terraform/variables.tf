@@ -11,14 +11,16 @@ variable "cluster" {
 variable "flavors" {
   description = <<-EOT
     Flavors (EC2 instance types) that the fleet may use. Each flavor gets a launch template and an Auto Scaling group, even when
-    its capacity is 0. max_nodes: the largest number of its nodes at any time. market: "on-demand" or "spot". cpu_credits:
+    its capacity is 0. max_nodes: the largest number of its nodes at any time. market: "on-demand" or "spot". on_demand_base:
+    how many nodes of a spot flavor are bought on demand before any is bought on spot, so that a fleet keeps a floor. cpu_credits:
     "standard" or "unlimited", for burstable flavors only. volume_gb: size of a node's root volume in GB.
   EOT
   type = map(object({
-    max_nodes   = number
-    market      = optional(string, "on-demand")
-    cpu_credits = optional(string)
-    volume_gb   = optional(number, 20)
+    max_nodes      = number
+    market         = optional(string, "on-demand")
+    on_demand_base = optional(number, 0)
+    cpu_credits    = optional(string)
+    volume_gb      = optional(number, 20)
   }))
 
   validation {
@@ -240,6 +242,26 @@ variable "system_packages" {
   validation {
     condition     = alltrue([for package in var.system_packages : can(regex("^[a-z0-9][a-z0-9.+-]+$", package))])
     error_message = "system_packages holds names that no Debian package has: ${join(", ", [for package in var.system_packages : jsonencode(package) if !can(regex("^[a-z0-9][a-z0-9.+-]+$", package))])}. Name packages such as \"python3-venv\"."
+  }
+}
+
+variable "controller_on_head" {
+  description = <<-EOT
+    Whether a controller may run on the head (`make optimize DETACH=1`): its role then may read what Terraform has made, change the
+    number of workers, and reboot nodes. state_bucket and state_key: where Terraform's S3 backend has the state, which the role may then
+    read and write. state_key_alias: the alias of the KMS key that encrypts that bucket. Null: the head's role may do none of this.
+    existing_instance_profiles need the policy of modules/access/controller.json.tftpl for it.
+  EOT
+  type = object({
+    state_bucket    = optional(string)
+    state_key       = optional(string)
+    state_key_alias = optional(string, "centavo-state")
+  })
+  default = null
+
+  validation {
+    condition     = try(var.controller_on_head.state_bucket == null, true) == try(var.controller_on_head.state_key == null, true)
+    error_message = "controller_on_head names only one of state_bucket and state_key. Name both, or neither where the state is a local file."
   }
 }
 

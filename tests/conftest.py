@@ -1,4 +1,4 @@
-"""What holds for all tests: property tests draw the same examples each time, and a missing tool is dealt with alike.
+"""What holds for all tests: repeatable property tests, what a missing tool means, and what runs side by side.
 
 HYPOTHESIS_PROFILE=explore has property tests draw new examples. No example has a time limit: on a busy machine, tests
 would fail by it, and mutants be caught by it.
@@ -23,6 +23,28 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "needs_tool(name): needs a program that may be missing; see tests/support/tools.py"
     )
+
+
+# The folders whose tests take minutes come first, so that no worker waits for a long one at the end.
+_LONGEST_FIRST = ("rehearse", "machine", "e2e", "contract", "faults", "nights", "browser", "unit")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts the longest tests first, and says which run one after the other: `--dist loadgroup` keeps a group together.
+
+    A file is a group, since its tests share fixtures. All tests that boot machines are one group, since a computer has
+    memory and addresses for one cloud of machines at a time.
+    """
+    for item in items:
+        folder = _folder(config, item)
+        item.add_marker(pytest.mark.xdist_group("machines" if folder in ("rehearse", "machine") else str(item.path)))
+    order = {folder: place for place, folder in enumerate(_LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(_folder(config, item), 0))
+
+
+def _folder(config: pytest.Config, item: pytest.Item) -> str:
+    """Returns the folder of `tests` that holds a test."""
+    return item.path.relative_to(config.rootpath / "tests").parts[0]
 
 
 @pytest.fixture(autouse=True)

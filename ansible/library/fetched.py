@@ -24,8 +24,6 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 TRIES = 4
 PAUSE_S = 2.0
 ANSWER_LIMIT_S = 30
@@ -114,6 +112,8 @@ def fetch_all(files: list[dict[str, Any]], only_check: bool) -> list[str]:
 
 
 def main() -> None:
+    from ansible.module_utils.basic import AnsibleModule  # noqa: PLC0415 (Ansible may not be there yet)
+
     module = AnsibleModule(
         argument_spec={"files": {"type": "list", "elements": "dict", "options": FILE, "required": True}},
         supports_check_mode=True,

@@ -55,9 +55,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     package, destination = Path(module.params["src"]), Path(module.params["dest"])
-    if not (package / "__init__.py").is_file():
-        module.fail_json(msg=f"{package} is not a Python package: it has no __init__.py")
     is_kept = module.params["keep"] and destination.is_file()
+    if not is_kept and not (package / "__init__.py").is_file():
+        module.fail_json(msg=f"{package} is not a Python package: it has no __init__.py")
     content = destination.read_bytes() if is_kept else pack(package)
     changed = not destination.is_file() or destination.read_bytes() != content
     if changed and not module.check_mode:

@@ -40,8 +40,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-
 MARK = "centavo-checked"
 DIGITS = 12
 IMPORT = """
@@ -221,6 +219,8 @@ def lead(place: Path, made: Path) -> None:
 
 
 def main() -> None:
+    from ansible.module_utils.basic import AnsibleModule  # noqa: PLC0415 (Ansible may not be there yet)
+
     package = {
         "package": {"type": "str", "required": True},
         "module": {"type": "str", "required": True},

@@ -22,7 +22,7 @@ def backoff_s(first_s: float, failures: int) -> float:
 
 def failures_to_grow(flavor: str, moves: Sequence[Move]) -> int:
     """Returns how often in a row moves to more nodes of a flavor were undone. `moves` are oldest first."""
-    return len(_failed_in_a_row(moves, lambda move: move.target.count(flavor) > move.source.count(flavor)))
+    return len(_failed_in_a_row(moves, lambda move: move.added.count(flavor) > 0))
 
 
 def retry_at(target: Fleet, moves: Sequence[Move], first_s: float) -> float | None:

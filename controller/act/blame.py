@@ -16,6 +16,6 @@ def blamed(move: Move, error: CentavoError) -> tuple[str, ...]:
     """
     if move.phase not in (MovePhase.GROWING, MovePhase.JOINING) or not isinstance(error, _BLAMING):
         return ()
-    added = tuple(move.target.beyond(move.source))
+    added = tuple(move.added)
     named = error.flavors if isinstance(error, FlavorsError) else ()
     return tuple(flavor for flavor in named if flavor in added) if named else added

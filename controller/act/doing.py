@@ -16,6 +16,7 @@ from controller.act.reconcile.actions import (
 )
 from controller.domain import Fleet, Instance
 from controller.domain.errors import GuardError, TerraformError
+from controller.words.preparing import prepared
 
 
 class Doer:
@@ -83,15 +84,9 @@ class Doer:
         self._tell(f"preparing {len(action.nodes)} nodes{head}")
         nodes, began = self._instances(action.nodes), self._now()
         self._cluster.configure(nodes, self._configure_s, with_head=action.with_head)
-        self._tell(prepared(nodes, began, self._now()))
+        for line in prepared(nodes, began, self._now()):
+            self._tell(line)
 
     def _instances(self, nodes: Iterable[str]) -> list[Instance]:
         wanted = {*nodes}
         return [worker for worker in self._cluster.last_workers() if worker.instance_id in wanted]
-
-
-def prepared(nodes: Iterable[Instance], began: float, ended: float) -> str:
-    """Returns for people how long preparing took, and how long ago EC2 launched each of the nodes, which are warm."""
-    ages = [f"{node.instance_id} {ended - node.launched_at:.0f} s" for node in nodes if node.launched_at is not None]
-    warm = f"; warm after its launch: {', '.join(ages)}" if ages else ""
-    return f"prepared in {ended - began:.0f} s{warm}"

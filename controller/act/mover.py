@@ -8,7 +8,7 @@ first node was let go (`shrinking`), and whether the move is being undone (`outc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +22,7 @@ from controller.act.reconcile.patience import MoveLimits, Times, given_up
 from controller.act.reconcile.seeing import see
 from controller.act.reconcile.seen import Seen
 from controller.act.track import Track
-from controller.domain import Fleet, Move, MovePhase, Observation
+from controller.domain import Fleet, Move, MovePhase, NoticeKind, Observation
 from controller.domain.errors import (
     AnsibleError,
     AwsError,
@@ -49,7 +49,7 @@ class Mover:
     """Takes moves on, one pass at a time. `unavailable` remembers flavors that could not be had, and why.
 
     `aside` holds the nodes that a move without a way back leaves alone for a while. `dropped` returns those that were
-    taken out for a fault.
+    taken out for a fault, `noticed` those that EC2 takes back, or may soon.
     """
 
     def __init__(
@@ -61,10 +61,11 @@ class Mover:
         unavailable: Callable[[Collection[str], Reason], None],
         aside: Aside,
         dropped: Callable[[], Collection[str]] = frozenset,
+        noticed: Callable[[], Mapping[str, NoticeKind]] = dict,
     ) -> None:
         self._cluster, self._clock, self._limits = cluster, clock, limits
         self._track, self._unavailable = track, unavailable
-        self._aside, self._dropped = aside, dropped
+        self._aside, self._dropped, self._noticed = aside, dropped, noticed
         self._setbacks: Counter[int] = Counter()
         self._without_target_since: dict[int, float] = {}
 
@@ -110,6 +111,8 @@ class Mover:
             drain_s=self._limits.drain_s,
             bad=step.move.drain,
             dropped=self._dropped(),
+            # A move that began before goes on as it is: what EC2 takes back of it is replaced afterwards.
+            noticed={} if goal.way_back and not goal.taken.size else self._noticed(),
             aside={} if goal.way_back else self._aside.now(),
         )
         actions = next_actions(goal, seen)
@@ -141,7 +144,11 @@ class Mover:
         since = self._without_target_since.setdefault(move_id, now)
         if now >= since + self._limits.boot_s:
             del self._without_target_since[move_id]
-            step.turn_round(NotRunning(wait.missing, self._limits.boot_s))
+            reason = NotRunning(wait.missing, self._limits.boot_s)
+            if step.move.taken.size:
+                step.give_up(reason)
+            else:
+                step.turn_round(reason)
 
     def _failed(self, step: _Step, error: CentavoError) -> None:
         """Refuses a move that has changed nothing yet, and turns any other back that can be undone.
@@ -161,7 +168,10 @@ class Mover:
         flavors = blamed(move, error)
         if flavors:
             self._unavailable(flavors, error.reason)
-        step.turn_back(error.reason)
+        if move.taken.size:
+            step.give_up(error.reason)
+        else:
+            step.turn_back(error.reason)
 
     def _set_aside(self, error: CentavoError) -> None:
         """Sets the nodes aside that could not be configured, so that they hold up nothing else."""
@@ -195,7 +205,8 @@ class _Step:
 
     def grow(self) -> None:
         """Keeps that the move begins."""
-        note = f"capacity {self.move.source} -> {self.move.source.union(self.move.target)}"
+        whole = self.move.source.beyond(self.move.taken).union(self.move.target).plus(self.move.taken)
+        note = f"capacity {self.move.source} -> {whole}"
         self.move = self._track.enter(self.move, MovePhase.GROWING, note)
 
     def keep(self, seen: Seen, action: Action) -> None:
@@ -221,6 +232,10 @@ class _Step:
             return
         move = replace(self.move, outcome_reason=None)
         self.move = self._track.enter(move, MovePhase.SHRINKING, f"going on to {move.target} after all")
+
+    def give_up(self, reason: Reason) -> None:
+        """Ends a move that replaces nodes which EC2 takes back. Nothing leads back to these: another move begins."""
+        self.move = self._track.end(self.move, MovePhase.ROLLED_BACK, reason)
 
     def refuse(self, reason: Reason) -> None:
         """Ends the move as refused."""

@@ -16,6 +16,7 @@ from controller.edges.connecting.ssh import SshAccess, config_for_people
 from controller.edges.files import write_whole
 from controller.observe.instances import Instances
 from controller.observe.reaching import Reaching
+from controller.supply.boot_bundle import keep_boot_bundle
 from controller.supply.supplies import Supplies
 
 
@@ -60,13 +61,16 @@ class Nodes:
         except AnsibleError as error:
             reason = ConfiguringFailed(error.reason)
             raise AnsibleError(error.what, error.next_step, error.hosts, reason=reason) from error
+        self._keep_boot_bundle()
 
     def configure_all(self) -> Outcome:
         """Prepares the head and all running workers; changes nothing where all is so already."""
         self._supply()
         self._keep_ssh_config()
         timeout_s = self._reaching.environment.settings.controller.timeouts.configure_s
-        return self._prepare(self._instances.running(), timeout_s)
+        outcome = self._prepare(self._instances.running(), timeout_s)
+        self._keep_boot_bundle()
+        return outcome
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:
         """Writes the hosts file: these instances take part in the training.
@@ -84,11 +88,12 @@ class Nodes:
         """Stops the launcher on the head."""
         self._play("stop.yml", [])
 
-    def fetch_results(self) -> None:
-        """Brings the training's results from the head into the run's folder."""
+    def fetch_results(self) -> bool:
+        """Brings the training's results from the head into the run's folder. Returns whether there were any."""
         destination = self._reaching.run_directory / "results"
         destination.mkdir(exist_ok=True)
         self._play("fetch.yml", [], destination=str(destination))
+        return any(destination.iterdir())
 
     # the controller on the head
 
@@ -148,6 +153,17 @@ class Nodes:
             upload_url=upload_url,
         )
         return dict(json.loads(built.read_text(encoding="utf-8")))
+
+    def _keep_boot_bundle(self) -> None:
+        """Keeps in the run's folder the bundle by which further nodes can prepare themselves."""
+        reaching, head = self._reaching, self._instances.head()
+        keep_boot_bundle(
+            reaching.run_directory,
+            reaching.environment.root / "ansible",
+            {**reaching.variables(), **self._supplies.variables_with_keys()},
+            {"instance_id": head.instance_id, "private_ip": str(head.private_ip), "flavor": head.flavor},
+            reaching.environment.settings.nodes.prepare,
+        )
 
     def _keep_training_config(self) -> None:
         """Copies training.yml, once in a run: nodes that join later get what the first ones got."""

@@ -17,6 +17,7 @@ from controller.commands.shared.reviewed_plans import (
     ready_terraform,
     state_id,
 )
+from controller.commands.shared.telling import tell_all
 from controller.domain import SECONDS_PER_HOUR
 from controller.edges.terraform import Terraform
 from controller.edges.terraform_plan import parse_plan
@@ -25,6 +26,7 @@ from controller.review.plans.outline_differences import require_same
 from controller.review.plans.outline_file import read_outline
 from controller.review.plans.plan_outline import PlanOutline, outline_of
 from controller.review.plans.reviewed_plan import MAX_AGE_S, SHORT, SealError, check_seal
+from controller.words.preparing import answering
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -65,10 +67,12 @@ def apply(context: Context, options: argparse.Namespace) -> int:
             "Run `centavo review` first, then `centavo apply --plan latest` with the same `--acknowledge`.",
         )
     journal = context.journal()
-    cluster = context.cluster(journal)
+    cluster, began = context.cluster(journal), context.clock.now()
     context.bring_up(cluster, journal)
     settings = context.environment.settings.controller
     wait_until_up(cluster, context.clock, settings, cluster.capacity.last)
+    workers = [worker for worker in cluster.workers() if worker.is_running]
+    tell_all(context, journal, answering(workers, began, context.clock.now()))
     print(
         f"{context.environment.name} is up: the head {cluster.instances.head().instance_id}, and "
         f"{cluster.capacity.last.size} workers ({cluster.capacity.last})."

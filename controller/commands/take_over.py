@@ -46,6 +46,7 @@ def take_over(context: Context, options: argparse.Namespace) -> int:
                 "`centavo optimize` makes a cluster and starts a run.",
             )
         before = _take(context, bucket, by_force=options.now)
+        bringing.offer_key(bucket, environment, ownership.checkout, ownership.generation)
         _let_notice(context, ownership)
         run = Remote(bucket, environment.state_directory / "remote").newest_run()
         if run is None:
@@ -54,7 +55,6 @@ def take_over(context: Context, options: argparse.Namespace) -> int:
         is_new_capacity = bringing.bring_capacity(bucket, environment)
         is_new_state = bringing.bring_terraform_state(bucket, environment)
         bringing.bring_cluster_key(bucket, environment)
-        bringing.offer_key(bucket, environment, ownership.checkout, ownership.generation)
         context.owner.take_over(journal)
         _print(context, journal, before, [is_brought, is_new_capacity, is_new_state])
         _check_terraform(context)
@@ -118,9 +118,8 @@ def _print(context: Context, journal: Journal, before: Lease | None, brought: li
     if journal.stage() is not Stage.ENDED:
         environment = context.environment
         print(
-            f"`centavo --env {environment.name} optimize` carries on. It needs a key that the nodes let in: this "
-            "checkout's public key lies in the bucket, where the nodes' switch reads it. Where it does not, copy the "
-            f"private key of the checkout that made the cluster to {environment.identity_file}."
+            f"`centavo --env {environment.name} optimize` carries on. The nodes read this checkout's public key in the "
+            "bucket, and let it in within a minute or so."
         )
 
 

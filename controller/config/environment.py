@@ -57,6 +57,11 @@ class Environment:
         return self.state_directory / "speeds.json"
 
     @property
+    def losses_file(self) -> Path:
+        """What earlier runs have lost to the spot market."""
+        return self.state_directory / "losses.json"
+
+    @property
     def runs_directory(self) -> Path:
         """The folders of all runs."""
         return self.root / "runs"

@@ -15,6 +15,7 @@ from controller.config.deciding import DecideOptions
 from controller.domain.errors import ConfigError
 from controller.domain.health import HealthLimits
 from controller.domain.lease import HeadEnding, SwitchSettings
+from controller.domain.spot import SpotSettings
 from controller.domain.times import parse_time
 
 Count = Annotated[int, Field(ge=0, le=100_000, strict=True)]
@@ -237,6 +238,28 @@ class WheelhouseSettings(_Section):
     glibc: Annotated[str, Field(pattern=r"^\d+\.\d+$")]
 
 
+class NodesPrepare(str, Enum):
+    """When a node that boots prepares itself, with the run's bundle from the bucket."""
+
+    ALWAYS = "always"
+    """At each boot. The controller's Ansible then finds nothing to change."""
+    UNOWNED = "unowned"
+    """Where no controller holds the cluster's lease. Otherwise the controller prepares it."""
+
+
+class SpotSection(_Section):
+    """What is done where the spot market has no capacity. `controller.domain.spot.SpotSettings` explains each value."""
+
+    on_demand_fallback: bool = False
+    wait_s: Seconds = 900
+    rebalance: bool = True
+
+    @property
+    def settings(self) -> SpotSettings:
+        """The same values, as the loop takes them."""
+        return SpotSettings(**self.model_dump())
+
+
 class NodeSettings(_Section):
     """What Ansible needs to know of the nodes."""
 
@@ -247,6 +270,8 @@ class NodeSettings(_Section):
     fact_path: str
     wheelhouse: WheelhouseSettings | None = None
     """Where the nodes' packages come from. None: their Python has all packages already, and nothing is installed."""
+    prepare: NodesPrepare = NodesPrepare.ALWAYS
+    """When a node prepares itself."""
 
 
 class TrainingSettings(_Section):
@@ -279,6 +304,7 @@ class Settings(_Section):
     nodes: NodeSettings
     training: TrainingSettings
     metrics: MetricsSettings = Field(default_factory=MetricsSettings)
+    spot: SpotSection = Field(default_factory=SpotSection)
 
 
 def parse_settings(document: Any, origin: str) -> Settings:

@@ -4,7 +4,8 @@ Everything here is pure: no clock, no network, no file. The live controller, the
 
 Rooms: `limits` (which fleets are allowed), `samples` (what facts say of speed), `model` (what is believed of speeds,
 prices and fleets), `search` (the best fleet), `exploration` (what is worth measuring), `policies` (ways of deciding),
-`health` (whether the training makes progress, and what to do where it does not).
+`health` (whether the training makes progress, and what to do where it does not), `replacing` (what takes the places of
+nodes that EC2 takes back).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from controller.domain.history import History
 from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
 from controller.domain.observed.credits import Credits
-from controller.domain.observed.fact import Fact, MembershipChange, TrainingState
+from controller.domain.observed.fact import Fact, MembershipChange, Notice, NoticeKind, TrainingState
 from controller.domain.observed.instance import Instance
 from controller.domain.observed.nodes import HeadSeen, LauncherState, NodeSeen, WorkerState
 from controller.domain.observed.observation import Observation, UnknownNode
@@ -39,6 +39,8 @@ __all__ = [
     "Move",
     "MovePhase",
     "NodeSeen",
+    "Notice",
+    "NoticeKind",
     "Observation",
     "Price",
     "Progress",

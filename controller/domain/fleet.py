@@ -69,6 +69,10 @@ class Fleet(Mapping[str, int]):
         """Returns the larger count of each flavor: the fleet of a move that has grown and has not shrunk yet."""
         return Fleet({flavor: max(self.count(flavor), other.count(flavor)) for flavor in {*self, *other}})
 
+    def plus(self, other: Fleet) -> Fleet:
+        """Returns the nodes of both fleets together."""
+        return Fleet({flavor: self.count(flavor) + other.count(flavor) for flavor in {*self, *other}})
+
     def beyond(self, other: Fleet) -> Fleet:
         """Returns the nodes that this fleet has and the other one lacks: of each flavor the surplus, if any."""
         surplus = {flavor: count - other.count(flavor) for flavor, count in self._nodes.items()}

@@ -22,10 +22,12 @@ class Goal:
     target: Fleet
     source: Fleet = NO_NODES
     way_back: bool = False
+    taken: Fleet = NO_NODES
+    """The nodes of the source that EC2 takes back. The target has others in their place."""
 
 
 def goal_of(move: Move) -> Goal:
     """Returns what a move that is under way wants now. A move that is undone wants its source again."""
     if move.outcome_reason is not None:
         return Goal(move.source)
-    return Goal(move.target, move.source, way_back=move.phase is not MovePhase.SHRINKING)
+    return Goal(move.target, move.source, way_back=move.phase is not MovePhase.SHRINKING, taken=move.taken)

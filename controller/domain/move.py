@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from controller.domain.fleet import Fleet
+from controller.domain.fleet import NO_NODES, Fleet
 from controller.domain.reasons.base import Reason
+from controller.domain.reasons.spot import NodesTakenBack
 
 
 class MovePhase(str, Enum):
@@ -47,3 +48,13 @@ class Move:
     steps_lost: int | None = None
     is_probe: bool = False
     """Whether it was made to measure flavors, as its decision says."""
+
+    @property
+    def added(self) -> Fleet:
+        """The nodes that the move adds. Those that take the places of nodes which EC2 takes back are among them."""
+        return self.target.beyond(self.source.beyond(self.taken))
+
+    @property
+    def taken(self) -> Fleet:
+        """The nodes of the source that EC2 takes back, and that the move replaces."""
+        return self.reason.taken if isinstance(self.reason, NodesTakenBack) else NO_NODES

@@ -39,6 +39,7 @@ LIMITS_S: Mapping[str, float] = {
     "stop.yml": 300,
     "fetch.yml": 1800,
     "wheelhouse.yml": 3600,
+    "controller.yml": 1800,
 }
 """How long a playbook may take that is given no time limit. Stopping waits for the launcher, for a minute at most."""
 OTHER_LIMIT_S = 600.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from controller.domain.errors import AwsError
 from controller.domain.reasons.moving import AwsFailed
 
 CLUSTER_TAG, ROLE_TAG, FLAVOR_TAG = "centavo:cluster", "centavo:role", "centavo:flavor"
+RUN_TAG, RANK_TAG = "centavo:run", "centavo:rank"
 LIVING_STATES = ["pending", "running"]
 STOPPING_LOOKS, STOPPING_LOOK_EVERY_S = 60, 5.0
 """An instance that is stopping is waited for so often, for so long each time: five minutes."""
@@ -134,6 +135,26 @@ class Aws:
         speak(f"start {instance_id}", partial(self._ec2.start_instances, InstanceIds=[instance_id]))
         return True
 
+    def label(self, resources: Sequence[str], tags: Mapping[str, str]) -> None:
+        """Gives instances and volumes these tags; others stay."""
+        pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
+        speak("label instances", lambda: self._ec2.create_tags(Resources=[*resources], Tags=pairs))
+
+    def label_groups(self, groups: Iterable[str], tags: Mapping[str, str]) -> None:
+        """Gives groups these tags, and all instances that they launch from now on."""
+        pairs = [
+            {
+                "ResourceId": group,
+                "ResourceType": "auto-scaling-group",
+                "Key": key,
+                "Value": value,
+                "PropagateAtLaunch": True,
+            }
+            for group in groups
+            for key, value in tags.items()
+        ]
+        speak("label the groups", lambda: self._groups.create_or_update_tags(Tags=pairs))
+
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
         """Protects instances of a group from scale-in, or lifts the protection; those that left it are skipped."""
 
@@ -186,6 +207,10 @@ def _instance(raw: dict[str, Any]) -> Instance:
         public_ip=raw.get("PublicIpAddress"),
         launched_at=_seconds(raw["LaunchTime"]),
         image_id=raw.get("ImageId"),
+        volumes=tuple(one["Ebs"]["VolumeId"] for one in raw.get("BlockDeviceMappings", []) if "Ebs" in one),
+        run=tags.get(RUN_TAG, ""),
+        rank_name=tags.get(RANK_TAG, ""),
+        zone=raw.get("Placement", {}).get("AvailabilityZone"),
     )
 
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
-import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from controller.config.environment import Environment
 from controller.domain.errors import ConfigError, JournalError
+from controller.edges.archive import mode_of, packed
 from controller.owning.keys import CONTROL
 from controller.owning.sources import JournalSource
 from controller.record.journal.schema import FILE_NAME
@@ -58,11 +57,11 @@ def make_bundle(environment: Environment, run_directory: Path) -> Bundle:
     """
     check_files(environment)
     root = environment.root
-    files = {os.path.relpath(path, root): (path.read_bytes(), _mode(path)) for path in _files(environment)}
+    files = {os.path.relpath(path, root): (path.read_bytes(), mode_of(path)) for path in _files(environment)}
     run = os.path.relpath(run_directory, root)
-    files |= {f"{run}/{path.name}": (path.read_bytes(), _mode(path)) for path in _of_the_run(run_directory)}
+    files |= {f"{run}/{path.name}": (path.read_bytes(), mode_of(path)) for path in _of_the_run(run_directory)}
     files[f"{run}/{FILE_NAME}"] = (_journal(run_directory), 0o644)
-    return Bundle(_packed(files))
+    return Bundle(packed(files))
 
 
 def check_files(environment: Environment) -> None:
@@ -117,20 +116,3 @@ def _journal(directory: Path) -> bytes:
     if content is None:
         raise JournalError(f"The journal in {directory} can't be copied.", "See that the disk has room, and try again.")
     return gzip.decompress(content)
-
-
-def _mode(path: Path) -> int:
-    return 0o755 if os.access(path, os.X_OK) else 0o644
-
-
-def _packed(files: Mapping[str, tuple[bytes, int]]) -> bytes:
-    archive = io.BytesIO()
-    with (
-        gzip.GzipFile(filename="", mode="wb", fileobj=archive, mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as entries,
-    ):
-        for name, (content, mode) in sorted(files.items()):
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode, entry.mtime = len(content), mode, 0
-            entries.addfile(entry, io.BytesIO(content))
-    return archive.getvalue()

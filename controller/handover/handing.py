@@ -14,6 +14,7 @@ from controller.domain.lease import Lease, Place
 from controller.edges.bucket.objects import Objects
 from controller.edges.clock import Clock
 from controller.handover.bundle import make_bundle
+from controller.handover.kit import Kit, variables_of_kit
 from controller.handover.launch import variables_for_ansible
 from controller.owning.keys import JOURNAL_NAME, of_run
 from controller.owning.taking import see
@@ -36,6 +37,8 @@ class Handing:
 
     Attributes:
         objects: Those of the cluster's bucket.
+        kit: What the head needs beside the bundle.
+        lineage: Returns the name of Terraform's state here, which the head has to find, too.
         give_back: Gives the cluster's lease back.
         note: Tells people something.
     """
@@ -46,6 +49,8 @@ class Handing:
     clock: Clock
     store: BundleStore
     objects: Objects
+    kit: Kit
+    lineage: Callable[[], str]
     give_back: Callable[[], None]
     note: Callable[[str], None]
 
@@ -82,12 +87,19 @@ class Handing:
         info, bucket = self.journal.info(), self.cluster.made.outputs.bucket
         bundle = make_bundle(self.environment, self.journal.directory)
         self.store.write(bucket, bundle.key, bundle.content)
+        provided = self.kit.provide(bucket)
+
+        def url_of(key: str) -> str:
+            return self.store.url_to_read(bucket, key, URL_VALID_S)
+
         self.cluster.nodes.place_controller(
             {
                 **variables_for_ansible(self.environment, info.run, info.policy, os.environ),
-                "url": self.store.url_to_read(bucket, bundle.key, URL_VALID_S),
+                **variables_of_kit(provided, url_of),
+                "url": url_of(bundle.key),
                 "sha256": bundle.sha256,
                 "size": len(bundle.content),
+                "lineage": self.lineage(),
             }
         )
 

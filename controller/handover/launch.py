@@ -12,6 +12,11 @@ from controller.domain.lease import PLACE, Place
 
 OF_THE_MACHINE = ("AWS_ENDPOINT_URL", "AWS_EC2_METADATA_", "AWS_PROFILE", "AWS_ACCESS_", "AWS_SECRET_", "AWS_SESSION_")
 """Variables of `aws.environment` that begin so are a machine's own: the head has its endpoints and its role."""
+TERRAFORM_VARIABLES = "TF_VAR_"
+NOT_THE_HEADS = ("TF_VAR_ssh_public_key", "TF_VAR_instance_credentials")
+"""The controller on the head sets these itself."""
+PYTHON = "controller-python/bin/python"
+"""Where the head's controller has its Python below `nodes.root`, if it gets its packages from a wheelhouse."""
 
 
 def variables_on_head(environment: Environment, given: Mapping[str, str]) -> dict[str, str]:
@@ -22,7 +27,8 @@ def variables_on_head(environment: Environment, given: Mapping[str, str]) -> dic
 
     Args:
         environment: The environment on this machine.
-        given: The environment variables of this process; those that set settings hold on the head, too.
+        given: The environment variables of this process. Those that set settings or variables of Terraform hold on the
+            head, too: Terraform would plan another cluster there.
     """
     aws = {
         name: value
@@ -31,6 +37,7 @@ def variables_on_head(environment: Environment, given: Mapping[str, str]) -> dic
     }
     return {
         **{name: given[name] for name in names_of_overrides(given)},
+        **{name: given[name] for name in sorted(given) if _is_for_terraform(name)},
         f"{PREFIX}AWS__ENVIRONMENT": json.dumps(aws),
         f"{PREFIX}AWS__CREDENTIALS_FILE": "null",
         f"{PREFIX}SSH__JUMP_THROUGH_HEAD": "false",
@@ -55,11 +62,16 @@ def options_on_head(environment: Environment, run: str, policy: str) -> list[str
 
 def variables_for_ansible(environment: Environment, run: str, policy: str, given: Mapping[str, str]) -> dict[str, Any]:
     """Returns what the role `controller` has to know."""
-    identity = environment.identity_file
+    identity, nodes = environment.identity_file, environment.settings.nodes
     return {
-        "python": environment.settings.nodes.python,
+        "python": nodes.python if nodes.wheelhouse is None else f"{nodes.root}/{PYTHON}",
+        "name": environment.name,
         "options": options_on_head(environment, run, policy),
         "environment": variables_on_head(environment, given),
         "identity": str(identity),
         "identity_on_head": identity_on_head(environment),
     }
+
+
+def _is_for_terraform(name: str) -> bool:
+    return name.startswith(TERRAFORM_VARIABLES) and name not in NOT_THE_HEADS

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from controller.decide.given import DecisionInput
 from controller.decide.model.situation import KEPT_OBSERVATIONS
+from controller.decide.replacing.losses import with_losses
 from controller.domain import Decision, Fleet, History, Limits, Observation, Price
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal
@@ -26,7 +27,7 @@ def decide_on(
     Args:
         observation: The present one. The journal may have it already; the decision is given it once.
         journal: What earlier passes of this run left behind.
-        prices: By flavor.
+        prices: By flavor. The journal says how often nodes of a flavor are taken back.
         limits: Those of centavo.yml. The run's own deadline and budget take precedence.
         decide: How to decide.
     """
@@ -40,8 +41,15 @@ def decide_on(
         full_tokens_per_s=_full_speeds(journal),
     )
     progress = read_progress(observation, info.started_at)
-    given = DecisionInput((*earlier, observation), prices, info.constraints.onto(limits), progress, history)
+    known = _learned(prices, journal)
+    given = DecisionInput((*earlier, observation), known, info.constraints.onto(limits), progress, history)
     return decide(given)
+
+
+def _learned(prices: Mapping[str, Price], journal: Journal) -> Mapping[str, Price]:
+    """Returns the prices with what is known of the spot market. Nothing is, where no node was bought there."""
+    is_on_spot = bool(journal.noticed()) or any(price.interruptions_per_hour for price in prices.values())
+    return with_losses(prices, journal.all_losses()) if is_on_spot or journal.earlier_losses() else prices
 
 
 def _recalled(journal: Journal, fleet: Fleet) -> dict[str, float]:

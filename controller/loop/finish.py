@@ -11,8 +11,10 @@ from controller.act.reconcile.seeing import see
 from controller.domain import NO_NODES
 from controller.domain.errors import AnsibleError, NodesError
 from controller.domain.goal import Goal
+from controller.domain.reasons.ending import ResultsMissing
 from controller.loop.job import PASSING_TROUBLES, Job
 from controller.words.once import Once
+from controller.words.reasons import reason_in_words
 
 RELEASE_LIMIT_S = 3600.0
 """For how long giving the workers back is tried before the controller ends with the error."""
@@ -29,6 +31,7 @@ def finish(job: Job, status: str) -> None:
 
     Raises:
         AnsibleError: The results could not be fetched. They are still on the head, and a second try may do better.
+            Where the head answers and has none, the run ends as failed.
         CentavoError: The workers could not be given back.
     """
     job.note("giving the workers back")
@@ -94,19 +97,39 @@ def _is_given_back(job: Job, stop: Stopping, is_finished: bool) -> bool:
     return left == [Reached()]
 
 
+def _miss(job: Job, is_finished: bool) -> None:
+    """Tells that the head has no results. A training that has finished without any has failed."""
+    if not is_finished:
+        job.note("the training did not finish, and left no results")
+        return
+    reason = ResultsMissing()
+    job.note(reason_in_words(reason))
+    job.end("failed", reason)
+
+
 def _fetch(job: Job, is_finished: bool) -> None:
     for tries in range(1, FETCH_TRIES + 1):
         try:
-            job.cluster.nodes.fetch_results()
+            if not job.cluster.nodes.fetch_results():
+                _miss(job, is_finished)
             return
         except NodesError as error:
             job.note(f"the results could not be fetched from the head: {error.what}")
+            job.note(_waiting(job))
             return
         except AnsibleError as error:
             if not is_finished:
-                job.note(f"a failed training left no results: {error.what}")
+                job.note(f"the results of a training that did not finish could not be fetched: {error.what}")
                 return
             if tries == FETCH_TRIES:
+                job.note(_waiting(job))
                 raise
             job.note(f"the results could not be fetched yet: {error.what}")
         job.clock.sleep(job.settings.poll_s)
+
+
+def _waiting(job: Job) -> str:
+    """Returns where the results wait for a person who can't get them from the head."""
+    run, bucket = job.journal.info().run, job.cluster.made.outputs.bucket
+    there, here = f"s3://{bucket}/{run}/results", job.journal.directory / "results"
+    return f"what the training left waits in {there} (`aws s3 cp --recursive {there} {here}` brings it)"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from controller.act.aside import Aside
 from controller.act.mover import Mover
 from controller.act.track import Track
-from controller.domain import NO_NODES, Move, Observation
+from controller.domain import NO_NODES, Move, NoticeKind, Observation
 from controller.domain.errors import CapacityFileError
 from controller.loop.job import Job, move_limits
 from controller.loop.waits import Waits
@@ -18,11 +18,19 @@ from controller.observe.changes import membership_changes
 class Moving:
     """The moves of one run."""
 
-    def __init__(self, job: Job, waits: Waits, aside: Aside, dropped: Callable[[], Collection[str]]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        waits: Waits,
+        aside: Aside,
+        dropped: Callable[[], Collection[str]],
+        noticed: Callable[[], Mapping[str, NoticeKind]],
+    ) -> None:
         self._job = job
         track = Track(job.clock, job.journal.save_move, job.note_move)
         limits = move_limits(job.settings)
-        self._mover = Mover(job.cluster, job.clock, limits, track, waits.remember_unavailable, aside, dropped)
+        unavailable = waits.remember_unavailable
+        self._mover = Mover(job.cluster, job.clock, limits, track, unavailable, aside, dropped, noticed)
 
     def go_on(self, move: Move, observation: Observation) -> None:
         """Makes one pass on a move that is under way."""
@@ -49,6 +57,8 @@ def check_capacity_file(job: Job) -> None:
     move, capacity = job.journal.move_under_way(), job.cluster.capacity
     if move is None:
         job.cluster.applier.check_file_is_applied()
+    elif move.taken.size and not capacity.read().beyond(move.source.plus(move.target)).size:
+        return  # the groups of nodes that EC2 takes back shrink as these leave
     elif (fleet := capacity.read()) not in (move.source, move.source.union(move.target), move.target, NO_NODES):
         raise CapacityFileError(
             f"{capacity.path} asks for {fleet}, which is no step of the unfinished move from {move.source} to "

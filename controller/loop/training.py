@@ -10,8 +10,10 @@ from controller.domain.reasons.moving import MergedByPeople
 from controller.loop.approval import Approval
 from controller.loop.deciding import Decider, decide_on
 from controller.loop.job import PASSING_TROUBLES, Job
+from controller.loop.losses import keep_losses, recall_losses
 from controller.loop.moving import Moving, check_capacity_file
 from controller.loop.speeds import keep_speeds, recall_speeds
+from controller.loop.spot import Spot
 from controller.loop.upkeep import Upkeep
 from controller.loop.vigil import Stop, Vigil
 from controller.loop.waits import Waits
@@ -27,8 +29,9 @@ class Training:
         self._note_once = Once(job.note)
         aside = Aside(job.clock, job.settings.interval_s)
         self._vigil = Vigil(job)
-        self._upkeep = Upkeep(job, aside, self._vigil.dropped)
-        self._moving = Moving(job, waits, aside, self._vigil.dropped)
+        self._spot = Spot(job)
+        self._upkeep = Upkeep(job, aside, self._vigil.dropped, self._spot.noticed)
+        self._moving = Moving(job, waits, aside, self._vigil.dropped, self._spot.noticed)
         self._stop: Stop | None = None
 
     def accompany(self) -> str:
@@ -43,7 +46,7 @@ class Training:
             began = job.clock.now()
             is_busy = self._try_pass()
             if not self._is_over():
-                pause_s = job.settings.poll_s if is_busy else job.settings.interval_s
+                pause_s = job.settings.poll_s if is_busy else self._spot.pause_s(job.settings.interval_s)
                 job.clock.sleep(pause_s - (job.clock.now() - began))
         status = self._keep_end()
         job.keep(self._moving.end_with_training)
@@ -79,6 +82,7 @@ class Training:
         status, reason = ("finished", None) if stop is None else (stop.status, stop.reason)
         job.end(status, reason)
         job.keep(lambda: keep_speeds(job.environment, job.journal))
+        job.keep(lambda: keep_losses(job))
         job.note("the training has finished" if reason is None else f"the training ends: {reason_in_words(reason)}")
         return status
 
@@ -87,18 +91,30 @@ class Training:
         job = self._job
         observation = job.cluster.observe()
         if not job.cluster.training_has_ended():
-            self._stop = self._vigil.look(observation)
+            self._spot.take_notices(observation)
+            self._stop = self._vigil.look(observation, is_short=self._spot.is_short(observation))
         if self._is_over():
             return False
         recall_speeds(job)
-        move = job.journal.move_under_way()
+        self._keep_labels(observation)
+        recall_losses(job)
+        move = job.journal.move_under_way() or self._spot.next_move(observation)
         if move is None:
             if self._upkeep.go_on(observation):
                 return True
+            if self._spot.has_shortage:
+                return False
             move = self._decided_move(observation)
         if move is not None:
             self._moving.go_on(move, observation)
         return move is not None
+
+    def _keep_labels(self, observation: Observation) -> None:
+        """Keeps the names of run and ranks true. Nothing else depends on them."""
+        try:
+            self._job.cluster.keep_labels(observation)
+        except AwsError as error:
+            self._note_once(f"the tags of run and ranks could not be written: {_told(error)}")
 
     def _decided_move(self, observation: Observation) -> Move | None:
         """Decides. Returns the move that begins now, if there is one."""

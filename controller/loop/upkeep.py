@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from controller.act.aside import Aside
 from controller.act.doing import Doer
 from controller.act.reconcile.actions import Reached, Wait
 from controller.act.reconcile.next_actions import next_actions
 from controller.act.reconcile.seeing import see
-from controller.domain import Observation
+from controller.domain import NoticeKind, Observation
 from controller.domain.errors import AnsibleError
 from controller.domain.goal import Goal
 from controller.loop.job import Job
@@ -18,8 +18,14 @@ from controller.loop.job import Job
 class Upkeep:
     """Keeps the fleet that the capacity file asks for training."""
 
-    def __init__(self, job: Job, aside: Aside, dropped: Callable[[], Collection[str]]) -> None:
-        self._job, self._aside, self._dropped = job, aside, dropped
+    def __init__(
+        self,
+        job: Job,
+        aside: Aside,
+        dropped: Callable[[], Collection[str]],
+        noticed: Callable[[], Mapping[str, NoticeKind]],
+    ) -> None:
+        self._job, self._aside, self._dropped, self._noticed = job, aside, dropped, noticed
 
     def go_on(self, observation: Observation) -> bool:
         """Does what is to be done for the present fleet. Returns whether there was anything."""
@@ -34,6 +40,7 @@ class Upkeep:
             drain_s=timeouts.drain_s,
             aside=self._aside.now(),
             dropped=self._dropped(),
+            noticed=self._noticed(),
         )
         actions = [a for a in next_actions(Goal(wanted), seen) if not isinstance(a, (Wait, Reached))]
         try:

@@ -48,8 +48,12 @@ class Vigil:
         """Returns the nodes (instance ids) that were taken out for a fault, and that must not come back."""
         return dropped(self._job.journal.remedies(), self._job.clock.now(), self._limits)
 
-    def look(self, observation: Observation) -> Stop | None:
+    def look(self, observation: Observation, *, is_short: bool = False) -> Stop | None:
         """Takes a look up, and does what helps where the training makes no progress.
+
+        Args:
+            observation: What was seen.
+            is_short: Whether the training has no nodes, since EC2 has taken them back. Then it is not ill.
 
         Returns:
             Why the training has to be stopped; None where it goes on.
@@ -58,6 +62,9 @@ class Vigil:
         stop = asked_to_stop(self._job) or self._spent()
         if stop is not None:
             return stop
+        if is_short:
+            self._signs = Signs()
+            return None
         self._signs = watch(self._signs, observation, self._limits)
         ailments = diagnose(self._signs, self._job.journal.remedies(), self._limits, self._head_state())
         if ailments:

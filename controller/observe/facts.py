@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from controller.domain import Fact, Instance, MembershipChange, TrainingState, UnknownNode
+from controller.domain import Fact, Instance, MembershipChange, Notice, NoticeKind, TrainingState, UnknownNode
 from controller.domain.reasons import Reason
 from controller.domain.reasons.nodes import (
     FactFromTheFuture,
@@ -108,12 +108,18 @@ def _read_node(instance: Instance, local: LocalFacts, *, now: float, max_age_s: 
 
 def on_our_clock(fact: Fact, ahead_s: float) -> Fact:
     """Returns a fact with its times on the controller's clock, of which its node's clock is ahead."""
-    change = fact.last_change
+    change, notice = fact.last_change, fact.notice
     return replace(
         fact,
         updated_at=fact.updated_at - ahead_s,
         last_change=None if change is None else replace(change, at=change.at - ahead_s),
+        notice=None if notice is None else _notice_on_our_clock(notice, ahead_s),
     )
+
+
+def _notice_on_our_clock(notice: Notice, ahead_s: float) -> Notice:
+    """Returns a notice as the controller's clock has it. EC2 names the node's end, whatever its own clock shows."""
+    return replace(notice, seen_at=notice.seen_at - ahead_s)
 
 
 def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
@@ -159,6 +165,7 @@ def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
         share=_optional_number(raw, "share", most=1.0),
         emulated_speed=_optional_positive(raw, "emulated_speed", most=1.0),
         last_change=_change(raw.get("last_change")),
+        notice=_notice(raw.get("notice")),
     )
 
 
@@ -260,3 +267,15 @@ def _change(raw: Any) -> MembershipChange | None:
         pause_s=pause_s,
         steps_lost=_count(raw, "steps_lost"),
     )
+
+
+def _notice(raw: Any) -> Notice | None:
+    """Returns what the spot service has said of the node; None also for what only a newer trainer knows."""
+    if raw is None:
+        return None
+    if not isinstance(raw, Mapping):
+        raise _torn("notice is not a JSON object")
+    if raw.get("kind") not in [kind.value for kind in NoticeKind]:
+        return None
+    ends_at = None if raw.get("ends_at") is None else _time(raw, "ends_at")
+    return Notice(NoticeKind(raw["kind"]), _time(raw, "seen_at"), ends_at)

@@ -26,11 +26,13 @@ class Instances:
         self._listed_head: Instance | None = None
         self.last_workers: tuple[Instance, ...] = ()
         """The workers that EC2 listed last."""
+        self.listed: tuple[Instance, ...] = ()
+        """All instances of the cluster that EC2 listed last, the head included."""
 
     def workers(self) -> tuple[Instance, ...]:
         """Returns the workers that are pending or running. Raises AwsError."""
         outputs = self._made.outputs
-        instances = self._aws.instances(outputs.cluster)
+        instances = self.listed = self._aws.instances(outputs.cluster)
         self._listed_head = next((i for i in instances if i.instance_id == outputs.head.instance_id), None)
         self._head = self._listed_head or self._head
         self.last_workers = tuple(i for i in instances if i.role == "worker")

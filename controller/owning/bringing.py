@@ -96,14 +96,19 @@ def bring_cluster_key(objects: Objects, environment: Environment) -> None:
 
 
 def offer_key(objects: Objects, environment: Environment, name: str, generation: int) -> None:
-    """Puts this checkout's public key into the bucket, for the nodes to let it in. Raises AwsError."""
+    """Puts this checkout's public key into the bucket, for the nodes to let in, and removes those of earlier holders.
+
+    Raises:
+        AwsError: The bucket can't be read or written.
+    """
     key, content = keys.public_key(name), environment.public_key_file.read_bytes()
     for _ in range(KEY_TRIES):
         kept = objects.read(key)
         if kept is not None and kept.content == content:
-            return
+            break
         with suppress(ChangedError):
             objects.write(key, content, follows=None if kept is None else kept.etag, generation=generation)
+    objects.remove_others(keys.PUBLIC_KEYS, key)
 
 
 def _is_newer(there: Path, here: Path) -> bool:

@@ -7,10 +7,14 @@ LEASE = f"{CONTROL}/lease.json"
 ASKED = f"{CONTROL}/asked.json"
 """What a person asks of the controller, wherever it runs."""
 RUNS = f"{CONTROL}/runs.json"
+BOOT = f"{CONTROL}/boot.json"
+"""The bundle by which nodes prepare themselves."""
 TERRAFORM_STATE = f"{CONTROL}/state/terraform.tfstate"
 CAPACITY = f"{CONTROL}/state/capacity.auto.tfvars.json"
 CLUSTER_KEY = f"{CONTROL}/state/cluster_key.pub"
 """The public key that Terraform gave the nodes."""
+PUBLIC_KEYS = f"{CONTROL}/keys/"
+"""Where each node's warden finds whose SSH keys it lets in."""
 JOURNAL_NAME = "journal.sqlite.gz"
 
 
@@ -26,4 +30,4 @@ def of_run(run: str, name: str) -> str:
 
 def public_key(holder: str) -> str:
     """Returns the key of a holder's public key, which the nodes let in."""
-    return f"{CONTROL}/keys/{holder}.pub"
+    return f"{PUBLIC_KEYS}{holder}.pub"

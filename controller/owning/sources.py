@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import sqlite3
 import tempfile
@@ -15,8 +16,18 @@ from typing import Protocol
 from controller.config.environment import Environment
 from controller.owning import keys
 from controller.record.journal.schema import FILE_NAME
+from controller.supply.boot_bundle import BUNDLE_FILE, KEY_FILE, POINTER_FILE, bundle_key
 
-RUN_FILES = ("setup.json", "supplies.json", "training.yml", "trainer.zip", "centavo.log", "report.json", "report.html")
+RUN_FILES = (
+    "setup.json",
+    "supplies.json",
+    "training.yml",
+    "trainer.zip",
+    KEY_FILE,
+    "centavo.log",
+    "report.json",
+    "report.html",
+)
 """Files of a run's folder that whoever looks from elsewhere, or takes over, needs."""
 SCORES = "results/scores.json"
 TERRAFORM_STATE = "terraform.tfstate"
@@ -61,6 +72,35 @@ class FileSource:
         with suppress(OSError):
             return self.path.read_bytes()
         return None
+
+
+@dataclass(frozen=True)
+class BootBundleSource:
+    """The bundle by which nodes prepare themselves, under its digest. `directory` is the run's folder."""
+
+    directory: Path
+
+    @property
+    def key(self) -> str:
+        """The object's key, with the digest that the pointer has."""
+        return bundle_key(self._digest())
+
+    def signature(self) -> Signature | None:
+        """Returns size and time of the bundle; None where no pointer names one."""
+        return _signature(self.directory / BUNDLE_FILE) if self._digest() else None
+
+    def content(self) -> bytes | None:
+        """Returns the bundle, unless it has just been replaced and the pointer has not."""
+        with suppress(OSError):
+            content = (self.directory / BUNDLE_FILE).read_bytes()
+            return content if self._digest() == hashlib.sha256(content).hexdigest() else None
+        return None
+
+    def _digest(self) -> str:
+        """Returns the digest that the pointer has; empty without a pointer."""
+        with suppress(OSError, ValueError):
+            return str(json.loads((self.directory / POINTER_FILE).read_text(encoding="utf-8"))["sha256"])
+        return ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +150,8 @@ def sources_of(environment: Environment, run: str, run_directory: Path) -> Seque
         FileSource(keys.CAPACITY, environment.capacity_file),
         StateSource(keys.TERRAFORM_STATE, environment.directory / TERRAFORM_STATE),
         FileSource(keys.CLUSTER_KEY, environment.cluster_key_file),
+        BootBundleSource(run_directory),
+        FileSource(keys.BOOT, run_directory / POINTER_FILE),
         *(FileSource(keys.of_run(run, name), run_directory / name) for name in (*RUN_FILES, SCORES)),
     )
 

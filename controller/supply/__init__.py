@@ -5,6 +5,7 @@ The bucket has these objects. The name of each says what is in it, so none is ev
     wheelhouse/DIGEST.json          the manifest of a wheelhouse (requirements/wheelhouse.schema.json), written last
     wheelhouse/DIGEST/SHA256.tar    its archive
     corpus/SHA256                   one file of a corpus
+    control/boot/SHA256.tar.gz      all by which a node prepares itself at its boot (boot_bundle.py)
 
 A node gets a presigned URL for each file that it needs, with the SHA-256 and the size, as Ansible variables:
 

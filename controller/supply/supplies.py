@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -70,16 +71,23 @@ class Supplies:
 
     def variables(self) -> dict[str, Any]:
         """Returns the variables `wheelhouse` and `corpus` for Ansible, with URLs that are valid from now on."""
+        return self._variables(self._fetched)
+
+    def variables_with_keys(self) -> dict[str, Any]:
+        """Returns the same variables with keys of the bucket: a node that prepares itself makes URLs of them."""
+        return self._variables(lambda bucket, stored: asdict(stored))
+
+    def _variables(self, fetched: Callable[[str, Stored], dict[str, Any]]) -> dict[str, Any]:
         provided = kept(self._run_directory) or Provided("")
         wheelhouse, corpus = provided.wheelhouse, provided.corpus
         folder = f"{self._environment.settings.nodes.root}/corpus"
         settings = {split: [f"{folder}/{file.name}" for file in files] for split, files in corpus.items()}
         return {
             "wheelhouse": wheelhouse
-            and {"made_for": dict(wheelhouse.made_for), **self._fetched(provided.bucket, wheelhouse.archive)},
+            and {"made_for": dict(wheelhouse.made_for), **fetched(provided.bucket, wheelhouse.archive)},
             "corpus": {
                 "files": [
-                    {**self._fetched(provided.bucket, file.stored), "path": f"{folder}/{file.name}"}
+                    {**fetched(provided.bucket, file.stored), "path": f"{folder}/{file.name}"}
                     for files in corpus.values()
                     for file in files
                 ],

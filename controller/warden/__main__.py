@@ -9,6 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from .bucket import Bucket
+from .clock import since_boot_s
+from .door import Door
 from .groups import Groups
 from .head import HeadDuty
 from .node import Node, SettingsError, read_settings
@@ -34,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
     groups = Groups(settings.region, tell)
     duty: Duty = HeadDuty(node, bucket, groups, tell) if options.role == "head" else WorkerDuty(node, groups, tell)
     tell(f"watching over {settings.cluster} as its {options.role} {settings.instance_id}")
-    Warden(bucket, duty, tell).run()
+    door = Door(bucket, Path.home() / ".ssh" / "authorized_keys", tell, since_boot_s)
+    Warden(bucket, duty, tell, door=door).run()
     return 0
 
 

@@ -104,6 +104,16 @@ class Bucket:
         """Writes an object. Raises one of AWS_ERRORS."""
         self._s3.put_object(Bucket=self.name, Key=key, Body=body)
 
+    def newest(self, prefix: str, most: int) -> list[str]:
+        """Returns the keys of the newest objects under a prefix. Raises one of AWS_ERRORS, or KeyError."""
+        pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix)
+        found = sorted((one for page in pages for one in page.get("Contents", [])), key=lambda one: one["LastModified"])
+        return [one["Key"] for one in reversed(found[-most:])]
+
+    def start_of(self, key: str, most_bytes: int) -> bytes:
+        """Returns at most so many bytes of an object. Raises one of AWS_ERRORS."""
+        return bytes(self._s3.get_object(Bucket=self.name, Key=key)["Body"].read(most_bytes))
+
     def newest_age_s(self, run: str) -> float | None:
         """Returns the age of the newest object that a run's training has written, by S3's own clock.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .clients import AWS_ERRORS, CLUSTER_TAG, client
 
+IN_SERVICE = "InService"
 BATCH = 50
 """As many instances as one SetInstanceProtection call takes (EC2 Auto Scaling API reference)."""
 
@@ -22,6 +23,7 @@ class Group:
         desired: Its desired capacity.
         instances: The ids of its instances.
         protected: Those that a scale-in may not end.
+        in_service: Those that run and are healthy.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Group:
     desired: int
     instances: tuple[str, ...]
     protected: tuple[str, ...]
+    in_service: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -107,4 +110,5 @@ def _group(raw: dict[str, Any]) -> Group:
         desired=int(raw["DesiredCapacity"]),
         instances=tuple(one["InstanceId"] for one in members),
         protected=tuple(one["InstanceId"] for one in members if one.get("ProtectedFromScaleIn")),
+        in_service=tuple(one["InstanceId"] for one in members if one.get("LifecycleState") == IN_SERVICE),
     )

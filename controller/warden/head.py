@@ -10,6 +10,7 @@ from typing import Any
 from .bucket import Bucket, Claim
 from .clients import AWS_ERRORS, client
 from .groups import Groups
+from .letting_in import LettingIn
 from .look import Look, Standing
 from .memory import Signs
 from .node import Node
@@ -38,6 +39,7 @@ class HeadDuty:
     ) -> None:
         self._node, self._bucket, self._groups, self._tell, self._sleep = node, bucket, groups, tell, sleep
         self._given = ec2
+        self._letting_in = LettingIn(node, bucket, groups, tell, ec2)
         self._claimed: int | None = None
         self._stopped_for: int | None = None
 
@@ -57,6 +59,10 @@ class HeadDuty:
         if not verdict.fires:
             self._stopped_for = None
         return verdict
+
+    def watch(self, look: Look, now: Situation) -> None:
+        """Lets in the workers that have come while no controller lives."""
+        self._letting_in.watch(look, now)
 
     def act(self, look: Look, now: Situation, verdict: Verdict) -> bool:
         """Gives the cluster back. Every call may be repeated. Returns whether all of it is done.

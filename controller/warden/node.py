@@ -107,6 +107,23 @@ class Node:
             return None
         return name if name and "/" not in name and not name.startswith(".") else None
 
+    def wants(self, service: str) -> bool:
+        """Returns whether a service is to run."""
+        return (self.settings.root / "wanted" / service).exists()
+
+    def hosts(self) -> str | None:
+        """Returns the hosts file, which says which nodes take part; None where there is none."""
+        try:
+            return (self.settings.root / "hosts").read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+
+    def write_hosts(self, text: str) -> None:
+        """Replaces the hosts file at once. Raises OSError."""
+        new = self.settings.root / "hosts.warden"
+        new.write_text(text, encoding="utf-8")
+        new.replace(self.settings.root / "hosts")
+
     def stop(self, service: str) -> None:
         """Stops a service in order: ranks commit and write a checkpoint. It does not come back at the next boot."""
         (self.settings.root / "wanted" / service).unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from .bucket import Bucket
 from .clock import since_boot_s
+from .door import Door
 from .look import Look, Standing
 from .memory import Memory, Signs
 from .verdict import Situation, Verdict
@@ -26,6 +27,9 @@ class Duty(Protocol):
     def act(self, look: Look, now: Situation, verdict: Verdict) -> bool:
         """Acts. Returns whether all is done."""
 
+    def watch(self, look: Look, now: Situation) -> None:
+        """Does what there is to do while the switch does not fire."""
+
 
 class Warden:
     """Looks at the lease again and again."""
@@ -36,8 +40,10 @@ class Warden:
         duty: Duty,
         tell: Callable[[str], None],
         clock: Callable[[], float] = since_boot_s,
+        door: Door | None = None,
     ) -> None:
         self._bucket, self._duty, self._tell, self._clock = bucket, duty, tell, clock
+        self._door = door
         self._memory = Memory.begun(clock())
         self._told: tuple[object, ...] = ()
         self._done_for: int | None = None
@@ -57,6 +63,8 @@ class Warden:
         look, signs = self._bucket.look(), self._duty.signs()
         self._memory = self._memory.after(look, signs, self._clock())
         now = self._memory.situation(self._clock())
+        if self._door is not None:
+            self._door.follow(look)
         verdict = self._duty.verdict(now)
         self._say(look, now, verdict)
         if verdict.fires and self._done_for != _generation(now):
@@ -65,6 +73,7 @@ class Warden:
                 self._tell("done; nothing more is to do for this holder of the lease")
         elif not verdict.fires:
             self._done_for = None
+            self._duty.watch(look, now)
         return pause_s(now)
 
     def _say(self, look: Look, now: Situation, verdict: Verdict) -> None:

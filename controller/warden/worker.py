@@ -25,6 +25,9 @@ class WorkerDuty:
         """Returns whether the worker ends itself."""
         return worker_verdict(now)
 
+    def watch(self, look: Look, now: Situation) -> None:
+        """Does nothing: a worker trains."""
+
     def act(self, look: Look, now: Situation, verdict: Verdict) -> bool:
         """Ends the worker after a checkpoint. Every call may be repeated. Returns whether AWS took it."""
         self._node.stop("worker")

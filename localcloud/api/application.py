@@ -14,8 +14,10 @@ from localcloud.api.control.control import PREFIX, Control
 from localcloud.api.control.requests import ControlError
 from localcloud.api.errors import FORBIDDEN, Asked, ServiceError, answer_error
 from localcloud.api.faults.failing import FailingApi
+from localcloud.api.iam.permissions import check
+from localcloud.api.iam.requested import read_request
+from localcloud.api.refusal import RefusedError
 from localcloud.api.replays import Replays
-from localcloud.api.signing.refusal import RefusedError
 from localcloud.api.signing.signature import Signatures
 from localcloud.api.wsgi import (
     Body,
@@ -81,13 +83,16 @@ class Application:
             return self._control(environ, start_response, path)
         body = read_body(environ)
         try:
-            service = self.signatures.check(environ, body)
+            claim = self.signatures.check(environ, body)
+            request = read_request(environ, body, claim.service, claim.region)
+            check(request, claim.access_key_id)
         except RefusedError as error:
             log.warning("%s %s is refused: %s", environ["REQUEST_METHOD"], path, error)
             return answer_error(
                 Asked(environ, body, error.service), start_response, FORBIDDEN, error.why.value, str(error)
             )
-        self.calls.add(environ, body, service)
+        service = claim.service
+        self.calls.add(request, claim.access_key_id)
         failure = self.failing.answer(Asked(environ, body, service), start_response)
         if failure is not None:
             log.warning("%s %s (%s) fails, as a fault in force asks", environ["REQUEST_METHOD"], path, service)

@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from moto.autoscaling.models import autoscaling_backends
+from moto.awslambda.models import lambda_backends
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ec2.models import ec2_backends
+from moto.events.models import events_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 
 from localcloud.api.application import Application
@@ -27,12 +29,16 @@ from localcloud.api.ec2.wanted_hosts import wanted_hosts
 from localcloud.api.faults.failing import FailingApi
 from localcloud.api.faults.injected import Injected
 from localcloud.api.faults.limits import Faults
+from localcloud.api.functions.functions import Functions
+from localcloud.api.functions.schedules import Schedules
+from localcloud.api.iam.role_sessions import RoleSessions
 from localcloud.api.images import add_images
 from localcloud.api.metering.credit_metrics import CreditMetrics
 from localcloud.api.metering.meter import Meter
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
+from localcloud.api.patches.functions import patch_functions
 from localcloud.api.patches.groups import patch_groups
 from localcloud.api.patches.instances import patch_instances
 from localcloud.api.patches.placement_groups import patch_placement_groups
@@ -81,6 +87,7 @@ class Region:
         spot = SpotPrices(settings.spot_prices, [settings.region + zone for zone in ZONES])
         injected = Injected()
         calls = Calls(credentials.user.access_key_id)
+        self._sessions = RoleSessions(settings.region)
         self._instances = Instances(settings, ec2, faults, injected)
         prices, directory = read_prices(settings.prices), partial(InstanceDir.of, state_dir)
         self._meter = Meter(self._instances, ec2, prices, spot, directory)
@@ -88,7 +95,14 @@ class Region:
         self._credit_metrics = CreditMetrics(self._instances, cloudwatch, directory, settings.credit_metrics_s)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
+        functions = Functions(settings, state_dir)
+        self._schedules = Schedules(
+            events_backends[DEFAULT_ACCOUNT_ID][settings.region],
+            lambda_backends[DEFAULT_ACCOUNT_ID][settings.region],
+            functions.call_later,
+        )
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir, settings)
+        patch_functions(functions)
         self.application = Application(
             Signatures(Keys(credentials).find),
             FailingApi(injected),
@@ -113,13 +127,14 @@ class Region:
         )
 
     def tick(self) -> None:
-        """Lets instances, and then groups, follow what has happened."""
+        """Lets instances, and then groups, follow what has happened, and calls the functions that are due."""
         self._instances.tick()
         self._scaling.tick()
         self._group_requests.remove_deleted()
         now_s = time.monotonic()
         self._meter.tick(now_s)
         self._credit_metrics.tick(now_s)
+        self._schedules.tick()
 
     def heard(self, report: HostReport) -> None:
         """Takes a report of the hosts' process."""
@@ -128,7 +143,7 @@ class Region:
     def wanted(self) -> Wanted:
         """Returns the hosts that shall run now, and their network."""
         waiting = tuple(one.id for one in self._instances if one.state in (PENDING, STOPPING, STOPPED))
-        return Wanted(wanted_hosts(self._instances), network_of(self._instances.ec2), waiting)
+        return Wanted(wanted_hosts(self._instances, self._sessions), network_of(self._instances.ec2), waiting)
 
     def _patch_moto(
         self, placement_groups: PlacementGroups, spot: SpotPrices, state_dir: Path, settings: Settings

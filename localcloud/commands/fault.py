@@ -20,7 +20,17 @@ AT_ONCE = {
     "reboot": "restart it",
     "replace": "let its Auto Scaling group end it as unhealthy, and launch another one",
     "interrupt": "announce a spot interruption, and carry it out",
+    "rebalance": "recommend to replace it, as EC2 does where its spot pool becomes scarce",
 }
+
+
+TOLD = {
+    "interrupt": "{instance_id} is interrupted at {time}",
+    "rebalance": "EC2 recommends to replace {instance_id}, since {time}",
+    "replace": "{instance_id} is unhealthy; {group} replaces it",
+    "reboot": "{instance_id} reboots",
+}
+"""What is said of a fault that happens at once."""
 
 
 def fault(options: argparse.Namespace, state: StateDir) -> int:
@@ -74,12 +84,8 @@ def _text(options: argparse.Namespace, answer: dict[str, Any]) -> str:
         return "\n".join(_line(one) for one in answer["faults"]) or "no faults"
     if options.fault in ("clear", "thaw"):
         return "\n".join(f"ended: {_line(one)}" for one in answer["cleared"]) or "there was no fault to end"
-    if options.fault == "interrupt":
-        return f"{answer['instance_id']} is interrupted at {answer['time']}"
-    if options.fault == "replace":
-        return f"{answer['instance_id']} is unhealthy; {answer['group']} replaces it"
-    if options.fault == "reboot":
-        return f"{answer['instance_id']} reboots"
+    if options.fault in TOLD:
+        return TOLD[options.fault].format(**answer)
     return f"in force: {_line(answer)}"
 
 

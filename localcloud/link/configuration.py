@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcloud.credentials import Credentials
 from localcloud.link.instance_dir import InstanceDir
 from localcloud.settings import Settings
 
@@ -15,7 +14,6 @@ class HostsConfiguration:
     """What all hosts have in common."""
 
     settings: Settings
-    credentials: Credentials
     state_dir: Path
 
     def instance_dir(self, instance_id: str) -> InstanceDir:

@@ -26,6 +26,18 @@ class CreditSpec:
 
 
 @dataclass(frozen=True)
+class RoleSession:
+    """The credentials of an instance's role: a key of its own for each instance. Times are ISO 8601, UTC."""
+
+    name: str
+    last_updated: str
+    expiration: str
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    session_token: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class HostFault:
     """A fault of a host: `hang-ssh`, `freeze`, `fill-disk` or `partition`.
 
@@ -45,6 +57,7 @@ class HostSpec:
     core; None means unbraked. An `unreachable` host runs but never answers. `vcpus`, `memory_mib` and
     `volume_gb` are what the instance type and the launch give. Of these, loopback uses only the vCPUs: they spend the
     `credits` of a burstable type.
+    `rebalance_at` is when EC2 recommended to replace the instance (ISO 8601, UTC).
     """
 
     instance_id: str
@@ -60,11 +73,12 @@ class HostSpec:
     public_key: str | None = None
     user_data: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
-    role: str | None = None
+    role: RoleSession | None = None
     tokens_required: bool = True
     tags_in_metadata: bool = False
     spot: bool = False
     spot_notice: SpotNotice | None = None
+    rebalance_at: str | None = None
     speed: float | None = None
     unreachable: bool = False
     boot: int = 1

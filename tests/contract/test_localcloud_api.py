@@ -19,6 +19,7 @@ from controller.observe.prices.answers import parse_on_demand, parse_spot
 from controller.shipping.batches import Event
 from controller.shipping.sending import CloudWatch, connect
 from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until
+from tests.support.roles import make_profile
 
 PRICES = """c5.large: 0.085
 c5.xlarge: 0.17
@@ -200,12 +201,8 @@ def test_a_bucket_keeps_objects_with_path_style_addresses(cloud: LocalCloud) -> 
 
 
 def test_a_node_reaches_the_cloud_and_its_own_metadata_with_what_its_sessions_are_given(cloud: LocalCloud) -> None:
-    iam = cloud.client("iam")
-    iam.create_role(RoleName="looking", AssumeRolePolicyDocument="{}")
-    iam.create_instance_profile(InstanceProfileName="looking")
-    iam.add_role_to_instance_profile(InstanceProfileName="looking", RoleName="looking")
     instance_id = cloud.run(
-        IamInstanceProfile={"Name": "looking"},
+        IamInstanceProfile={"Name": make_profile(cloud, "looking", "ec2:DescribeInstances")},
         MetadataOptions={"HttpTokens": "required", "InstanceMetadataTags": "enabled"},
         TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "centavo:flavor", "Value": "t3.micro"}]}],
     )

@@ -1,140 +1,17 @@
-"""A real night on localcloud, with short waits: controller and head are killed, and the money stops by itself.
-
-The wardens are real, under a real supervisor on hosts with roles. The groups protect their instances. A process that
-renews the lease stands for the controller.
-"""
+"""A real night on localcloud, with short waits: controller, head and wardens fail, and the money stops by itself."""
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import jinja2
 import pytest
 
 from tests.support.local_cloud import LocalCloud, wait_until
-from tests.unit.controller.warden.stand_ins import document
+from tests.support.night import LIMIT_S, Cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1200)]
-ROOT = Path(__file__).resolve().parents[2]
-TEMPLATES = ROOT / "ansible" / "roles" / "node" / "templates"
-LIMIT_S = 300.0
-SWITCH = {"lease_s": 30, "ended_s": 60, "stalled_s": 600, "worker_s": 40, "reaper_s": 60, "head": "stop"}
-CONTROLLER = """
-import sys, time, boto3
-s3, body = boto3.client("s3"), sys.argv[1].encode()
-while True:
-    s3.put_object(Bucket="unit-bucket", Key="control/lease.json", Body=body)
-    time.sleep(2)
-"""
-SERVICE = """[program:{name}]
-command=sh -c 'trap "touch {saved}; exit 0" TERM; touch {begun}; while :; do sleep 0.2; done'
-autostart=true
-"""
-WARDEN = """[program:warden]
-command={python} -m warden {role} --config {root}/warden.json
-environment=PYTHONPATH="{program}",PYTHONUNBUFFERED="1"
-redirect_stderr=true
-stdout_logfile={root}/log/warden.log
-"""
-
-
-class Cluster:
-    """A head and two workers, all with a warden, and a process that renews the lease."""
-
-    def __init__(self, cloud: LocalCloud, folder: Path) -> None:
-        self.cloud, self.folder, self.s3 = cloud, folder, cloud.client("s3")
-        (folder / "program").mkdir()
-        (folder / "program" / "warden").symlink_to(ROOT / "controller" / "warden")
-        self.s3.create_bucket(Bucket="unit-bucket")
-        profile = self._profile()
-        tags = [{"Key": "centavo:cluster", "Value": "unit"}, {"Key": "centavo:role", "Value": "head"}]
-        self.head = cloud.run(
-            IamInstanceProfile={"Name": profile}, TagSpecifications=[{"ResourceType": "instance", "Tags": tags}]
-        )
-        self.group = cloud.group(
-            2,
-            cloud.template(IamInstanceProfile={"Name": profile}),
-            NewInstancesProtectedFromScaleIn=True,
-            Tags=[{"Key": "centavo:cluster", "Value": "unit", "PropagateAtLaunch": True}],
-        )
-        self.workers = cloud.in_service(self.group, 2)
-        self.controller = self._controller()
-        wait_until(lambda: "Contents" in self.s3.list_objects_v2(Bucket="unit-bucket"), "the first lease", LIMIT_S)
-        for instance_id in (self.head, *self.workers):
-            self._prepare(instance_id)
-
-    def _profile(self) -> str:
-        iam = self.cloud.client("iam")
-        iam.create_role(RoleName="node", AssumeRolePolicyDocument="{}")
-        iam.create_instance_profile(InstanceProfileName="node")
-        iam.add_role_to_instance_profile(InstanceProfileName="node", RoleName="node")
-        return "node"
-
-    def _controller(self) -> subprocess.Popen[bytes]:
-        lease = json.dumps(document(cluster="unit", lasts_s=SWITCH["lease_s"], switch=SWITCH))
-        environment = {**self.cloud.environment, "AWS_DEFAULT_REGION": "us-east-1", "PATH": ""}
-        return subprocess.Popen([sys.executable, "-c", CONTROLLER, lease], env=environment)
-
-    def _prepare(self, instance_id: str) -> None:
-        """Does what the roles do."""
-        root, role = self.root(instance_id), "head" if instance_id == self.head else "worker"
-        address = self.cloud.ready(instance_id)
-        ctl = f"{sys.executable} -m supervisor.supervisorctl --configuration {root}/supervisord.conf"
-        names = {
-            "node_root": str(root), "node_python": sys.executable, "supervisor_ctl": ctl,
-            "node_sockets": f"/tmp/centavo-{instance_id}",
-        }  # fmt: skip
-        for name in ("services", "wanted", "log", "bin", "facts.d"):
-            (root / name).mkdir(parents=True)
-        for template, file in (
-            ("supervisord.conf.j2", "supervisord.conf"),
-            ("supervise.j2", "bin/supervise"),
-            ("services.j2", "bin/services"),
-            ("start.j2", "bin/start"),
-        ):
-            (root / file).write_text(jinja2.Template((TEMPLATES / template).read_text()).render(names))
-            (root / file).chmod(0o755)
-        settings: dict[str, Any] = {
-            "cluster": "unit", "bucket": "unit-bucket", "region": "us-east-1", "instance_id": instance_id,
-            "root": str(root), "fact_path": str(root / "facts.d"), "supervisor": ctl.split(),
-            "head_address": self.cloud.address(self.head), "head_port": self.cloud.config["ssh_port"],
-        }  # fmt: skip
-        (root / "warden.json").write_text(json.dumps(settings))
-        (root / "run").write_text("run-1")
-        service = "launcher" if role == "head" else "worker"
-        begun = self.folder / f"begun-{instance_id}"
-        text = SERVICE.format(name=service, saved=self.saved(instance_id), begun=begun)
-        (root / "services" / f"{service}.conf").write_text(text)
-        program = WARDEN.format(python=sys.executable, role=role, root=root, program=self.folder / "program")
-        (root / "services" / "warden.conf").write_text(program)
-        started = self.cloud.ssh(address, "centavo/bin/start")
-        assert started.returncode == 0, started.stderr
-        wait_until(lambda: "is held by ada on laptop" in self.log(instance_id), "the warden's first look", LIMIT_S)
-        wait_until(begun.exists, "the service", LIMIT_S)
-
-    def root(self, instance_id: str) -> Path:
-        return self.cloud.state_dir / "instances" / instance_id / "home" / "centavo"
-
-    def saved(self, instance_id: str) -> Path:
-        """What the service of a node leaves when it is stopped in order."""
-        return self.folder / f"saved-{instance_id}"
-
-    def log(self, instance_id: str) -> str:
-        file = self.root(instance_id) / "log" / "warden.log"
-        return file.read_text() if file.exists() else ""
-
-    def lease(self) -> dict[str, Any]:
-        answer = self.s3.get_object(Bucket="unit-bucket", Key="control/lease.json")
-        return dict(json.loads(answer["Body"].read()))
-
-    def desired(self) -> int:
-        return int(self.cloud.described(self.group)[0]["DesiredCapacity"])
 
 
 @pytest.fixture
@@ -144,8 +21,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         try:
             yield one
         finally:
-            one.controller.kill()
-            one.controller.wait()
+            one.close()
 
 
 def test_a_controller_that_is_killed_leaves_nothing_running(cluster: Cluster) -> None:
@@ -167,3 +43,22 @@ def test_workers_whose_controller_and_head_are_killed_end_themselves_after_a_che
     assert cluster.desired() == 0, "none of them is replaced"
     assert all(cluster.saved(worker).exists() for worker in cluster.workers)
     assert cluster.lease()["fired"] is None, "no head was there to fire"
+
+
+@pytest.mark.needs_tool("terraform")
+def test_the_reaper_ends_a_cluster_whose_controller_is_dead_and_whose_wardens_hang(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    for instance_id in (cluster.head, *cluster.workers):
+        cluster.hang_warden(instance_id)
+    module = cluster.reaper(tmp_path / "checkout")
+    wait_until(lambda: "valid for" in cluster.reaper_log(), "the first call of the schedule", LIMIT_S)
+    assert len(cluster.cloud.members(cluster.group)) == 2, "a cluster that is used stays"
+
+    cluster.controller.send_signal(signal.SIGKILL)
+    wait_until(lambda: cluster.cloud.members(cluster.group) == [], "the end of the workers", LIMIT_S)
+    wait_until(lambda: cluster.cloud.state(cluster.head) == "stopped", "the end of the head", LIMIT_S)
+    assert cluster.desired() == 0 and cluster.lease()["fired"]["by"] == "reaper"
+    wait_until(lambda: "the cluster has outlived its lease" in cluster.reaper_log(), "the reaper's log", LIMIT_S)
+    assert not any(cluster.saved(worker).exists() for worker in cluster.workers), "no warden was awake"
+    module.destroy()

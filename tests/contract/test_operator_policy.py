@@ -1,18 +1,16 @@
-"""The IAM policy of the person at the keyboard, checked against every call that a whole run makes."""
+"""The IAM policies of the person at the keyboard, checked against every call that a whole run makes."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.iam_policy import ANY, allows
+from localcloud.api.iam.question import ANY
+from tests.support.iam_policy import FOLDER, POLICIES, allowed
 
 ROOT = Path(__file__).parents[2]
-POLICY: dict[str, Any] = json.loads((ROOT / "terraform" / "environments" / "aws" / "policy.json").read_text())
 CALLS = ROOT / "tests" / "golden" / "aws" / "calls.txt"
 """What test_localcloud_terraform.py sees environments/aws call, one action a line."""
 HERE = {"aws:RequestedRegion": "us-east-1"}
@@ -23,7 +21,7 @@ MOST_CHARACTERS = 6144
 def test_every_action_that_a_run_calls_is_allowed() -> None:
     called = CALLS.read_text().split()
     assert len(called) > 80
-    assert [action for action in called if not allows(POLICY, action, ANY, HERE)] == []
+    assert [action for action in called if not allowed(action, ANY, HERE)] == []
 
 
 @pytest.mark.parametrize(
@@ -65,7 +63,7 @@ def test_every_action_that_a_run_calls_is_allowed() -> None:
     ],
 )
 def test_what_aws_checks_beside_the_calls_is_allowed(action: str, resource: str, context: dict[str, str]) -> None:
-    assert allows(POLICY, action, resource, context)
+    assert allowed(action, resource, context)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +84,39 @@ def test_what_aws_checks_beside_the_calls_is_allowed(action: str, resource: str,
     ],
 )
 def test_what_is_not_centavos_is_refused(action: str, resource: str, context: dict[str, str]) -> None:
-    assert not allows(POLICY, action, resource, context)
+    assert not allowed(action, resource, context)
 
 
-def test_iam_takes_a_policy_of_this_length() -> None:
-    text = (ROOT / "terraform" / "environments" / "aws" / "policy.json").read_text()
-    assert len(re.sub(r"\s", "", text)) <= MOST_CHARACTERS
+@pytest.mark.parametrize("name", POLICIES)
+def test_iam_takes_a_policy_of_this_length_and_there_is_room_for_more(name: str) -> None:
+    text = (FOLDER / f"{name}.json").read_text()
+    assert len(re.sub(r"\s", "", text)) <= 0.9 * MOST_CHARACTERS
+
+
+def test_there_are_two_policies_by_theme() -> None:
+    assert list(POLICIES) == ["build", "run"]
+
+
+MAKING = re.compile(
+    r"(ec2|autoscaling|iam|s3|kms|logs|lambda|events|sns):(Create|Delete|Put|Attach|Detach|Associate|Disassociate|Import|Allocate|"
+    r"Release|Authorize|Revoke|Modify|Enable|Schedule|Suspend|Add|Remove)"
+)
+IN_A_RUN = {"autoscaling:CreateOrUpdateTags", "ec2:CreateTags", "s3:DeleteObject", "s3:PutObject"}
+
+
+def test_what_a_run_does_without_making_anything_needs_the_policy_run_only() -> None:
+    """Whoever steers a cluster that another person built needs no right to make networks and roles."""
+    called = [action for action in CALLS.read_text().split() if not MAKING.match(action)]
+    assert len(called) > 60
+    assert [action for action in called if not allowed(action, ANY, HERE, "run")] == []
+
+
+def test_the_policy_run_makes_nothing_that_lasts() -> None:
+    making = [action for action in CALLS.read_text().split() if MAKING.match(action)]
+    assert len(making) > 50
+    assert [action for action in making if allowed(action, ANY, {**HERE, **KEY}, "run")] == sorted(
+        IN_A_RUN & set(making)
+    )
 
 
 def test_the_pipelines_role_may_do_what_the_person_may_do_with_terraform() -> None:
@@ -99,7 +124,7 @@ def test_the_pipelines_role_may_do_what_the_person_may_do_with_terraform() -> No
     pipeline = (ROOT / "terraform" / "modules" / "pipeline" / "apply.tf").read_text()
     services = "ec2|autoscaling|cloudwatch|kms|logs|lambda|events|sns"
     allowed_there = set(re.findall(rf'"((?:{services}):[A-Za-z]+)"', pipeline)) - set(KEY)
-    assert [action for action in sorted(allowed_there) if not allows(POLICY, action, ANY, {**HERE, **KEY})] == []
+    assert [action for action in sorted(allowed_there) if not allowed(action, ANY, {**HERE, **KEY})] == []
 
 
 KEY = {"kms:ResourceAliases": "alias/centavo"}

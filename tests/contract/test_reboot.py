@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,28 +10,14 @@ import jinja2
 import pytest
 
 from tests.support.local_cloud import LocalCloud, wait_until
+from tests.support.user_data import terraform, user_data
 
 ROOT = Path(__file__).parents[2]
-TERRAFORM = ROOT / "terraform" / "templates"
 NODE = ROOT / "ansible" / "roles" / "node" / "templates"
 SERVICE = """[program:{name}]
 command=sh -c 'echo started >> {root}/{name}.starts; exec sleep 1000'
 autostart=false
 """
-
-
-def terraform(template: str, **values: str) -> str:
-    """Renders a template of Terraform that has values, one list and no other directives."""
-    text = (TERRAFORM / template).read_text()
-    text = re.sub(r'\$\{join\(" ", \[for .*?\]\)\}', "", text)
-    text = re.sub(r"(?<!\$)\$\{(\w+)\}", lambda found: values[found.group(1)], text)
-    return text.replace("$${", "${")
-
-
-def user_data() -> str:
-    first = terraform("boot.sh.tftpl", login_user="", fact_path="~/facts.d", agent_region="")
-    every = terraform("every_boot.sh.tftpl", login_user="")
-    return terraform("user_data.tftpl", first_boot=first, every_boot=every)
 
 
 @pytest.fixture
@@ -45,7 +30,8 @@ class Node:
     """A node with two services, set up as the roles do it."""
 
     def __init__(self, cloud: LocalCloud) -> None:
-        self.cloud, self.instance_id = cloud, cloud.run(UserData=user_data())
+        data = user_data(terraform("every_boot.sh.tftpl", login_user=""))
+        self.cloud, self.instance_id = cloud, cloud.run(UserData=data)
         self.address = cloud.ready(self.instance_id)
         wait_until(lambda: cloud.host(self.instance_id)["user_data"] == "done", "the first boot")
         self.home = cloud.state_dir / "instances" / self.instance_id / "home"
@@ -105,7 +91,7 @@ def test_what_ran_before_a_reboot_runs_after_it_and_what_had_left_does_not(cloud
 
 
 def test_a_node_that_ansible_has_not_prepared_boots_all_the_same(cloud: LocalCloud) -> None:
-    instance_id = cloud.run(UserData=user_data())
+    instance_id = cloud.run(UserData=user_data(terraform("every_boot.sh.tftpl", login_user="")))
     cloud.ready(instance_id)
     wait_until(lambda: cloud.host(instance_id)["user_data"] == "done", "the boot")
     assert (cloud.state_dir / "instances" / instance_id / "home" / "facts.d").is_dir()

@@ -34,14 +34,15 @@ class Result:
     Attributes:
         has_happened: Whether the run got as far as the fault.
         violations: The invariants that did not hold, each with what was seen.
-        heal_passes: How many passes in a row changed nothing although something was left to do.
+        heal_passes: How many passes of the controller it took until the fault was over and every paid node trained
+            again, or none was paid any more; None where passes are not counted.
         told: What was told during the run, for a person who repeats the fault.
     """
 
     fault: Fault
     has_happened: bool
     violations: tuple[str, ...] = ()
-    heal_passes: int = 0
+    heal_passes: int | None = None
     told: tuple[str, ...] = ()
 
 

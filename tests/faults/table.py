@@ -17,11 +17,11 @@ def table(results: Sequence[Result]) -> str:
     for result in results:
         if result.has_happened:
             kinds[result.fault.kind].append(result)
-    lines = [f"{'fault':<34}{'runs':>6}{'violations':>12}{'slowest, stuck passes':>24}"]
+    lines = [f"{'fault':<34}{'runs':>6}{'violations':>12}{'slowest, passes':>18}"]
     for kind, own in sorted(kinds.items()):
         violations = sum(bool(result.violations) for result in own)
-        slowest = max(result.heal_passes for result in own)
-        lines.append(f"{kind:<34}{len(own):>6}{violations:>12}{slowest:>24}")
+        slowest = _slowest(own)
+        lines.append(f"{kind:<34}{len(own):>6}{violations:>12}{'-' if slowest is None else slowest:>18}")
     return "\n".join(lines)
 
 
@@ -34,8 +34,13 @@ def summary(by_layer: Mapping[str, Sequence[Result]], seeds: Sequence[int]) -> d
         "by_layer": {name: len(results) for name, results in happened.items()},
         "violations": sum(bool(result.violations) for result in everything),
         "seeds": {"first": seeds[0], "last": seeds[-1]} if seeds else None,
-        "slowest_heal_passes": max((result.heal_passes for result in everything), default=0),
+        "slowest_heal_passes": _slowest(everything),
     }
+
+
+def _slowest(results: Sequence[Result]) -> int | None:
+    """Returns the most passes that healing took; None where they are counted for none of these faults."""
+    return max((result.heal_passes for result in results if result.heal_passes is not None), default=None)
 
 
 def violations(results: Sequence[Result]) -> list[str]:

@@ -61,6 +61,12 @@ def test_there_are_enough_single_faults() -> None:
     assert len({fault.name for fault in layer.singles()}) == len(layer.singles())
 
 
+def test_what_lasts_takes_more_passes_to_heal_than_what_happens_once() -> None:
+    once, lasting = (layer.run(Fault(f"disjoint/desired-6/fail-{how}", "desired")) for how in ("before", "always"))
+    assert once.heal_passes is not None and lasting.heal_passes is not None
+    assert 0 < once.heal_passes < lasting.heal_passes
+
+
 def test_a_pair_is_drawn_by_its_seed_alone() -> None:
     assert layer.pair(7) == layer.pair(7) != layer.pair(8)
 

@@ -1,4 +1,4 @@
-"""`python -m tests.nights [--nights N] [--seed SEED]`: plays nights, and prints how long money ran and what it cost."""
+"""`python -m tests.nights [--nights N] [--seed S] [--real N]`: plays nights, and prints how long money ran, and why."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 
 from controller.words.numbers import duration, usd
 from tests.nights.kinds import KINDS, Outcome, play
+from tests.nights.real import play_real
 
 NIGHTS = 200
 
@@ -16,7 +17,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.nights", description=__doc__)
     parser.add_argument("--nights", type=int, default=NIGHTS, help=f"how many (default: {NIGHTS})")
     parser.add_argument("--seed", type=int, help="play this night only, and print who fired")
+    parser.add_argument("--real", type=int, metavar="N", help="play N nights on localcloud instead, each in minutes")
     options = parser.parse_args(arguments)
+    if options.real is not None:
+        return _play_real(options.real)
     if options.seed is not None:
         outcome = play(options.seed)
         for at_s, by, why in outcome.night.fired:
@@ -30,6 +34,18 @@ def main(arguments: list[str] | None = None) -> int:
     for seed, one in wrong:
         print(f"seed {seed}, {one.kind.name}: {one.wrong}")
     print(f"{len(outcomes)} nights, {len(wrong)} in which money ran for longer than was said")
+    return int(bool(wrong))
+
+
+def _play_real(nights: int) -> int:
+    """Plays real nights one after the other. Returns 1 where money ran for longer, or cost more, than was said."""
+    wrong = 0
+    print("beside the controller fails", flush=True)
+    for number in range(nights):
+        outcome = play_real(number)
+        wrong += not outcome.is_as_said
+        print(f"{number + 1:3}  {outcome}", flush=True)
+    print(f"{nights} real nights, {wrong} in which money ran for longer, or cost more, than was said")
     return int(bool(wrong))
 
 

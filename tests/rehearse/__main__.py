@@ -1,6 +1,8 @@
 """Rehearses `ENV=aws` on machines of this computer: plan, apply, configure, train, move, lose a node, end, destroy.
 
-    python -m tests.rehearse [--keep] [--output runs/bench/rehearsal.json]
+    python -m tests.rehearse [--detached] [--keep] [--output runs/bench/rehearsal.json]
+
+With `--detached` the run is handed to the head, and what the person's machine had of it is deleted.
 
 It needs root on Linux, and the Debian packages that `python -m localcloud up --hosts machine` asks for.
 The files of terraform/environments/aws are used as they are. Endpoints, the number and the types of nodes and a small
@@ -19,6 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.rehearse.detached import DetachedRehearsal
 from tests.rehearse.place import make_place
 from tests.rehearse.scenes import Rehearsal
 from tests.support.sandbox import REPOSITORY
@@ -29,6 +32,7 @@ DEFAULT_OUTPUT = REPOSITORY / "runs" / "bench" / "rehearsal.json"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns the exit status."""
     parser = argparse.ArgumentParser(prog="tests.rehearse", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--detached", action="store_true", help="hand the run to a controller on the head")
     parser.add_argument(
         "--keep", action="store_true", help="keep the copy of the checkout, with all output, afterwards"
     )
@@ -47,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("From outside of the files of terraform/environments/aws:")
         for name, value in sorted(place.variables.items()):
             print(f"  {name}={value}")
-        outcome = Rehearsal(place, folder, time.monotonic()).run()
+        rehearsal = DetachedRehearsal if options.detached else Rehearsal
+        outcome = rehearsal(place, folder, time.monotonic()).run()
     finally:
         if options.keep:
             print(f"Kept: {folder}")

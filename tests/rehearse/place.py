@@ -32,16 +32,32 @@ FLAVORS = {"t2.medium": {"max_nodes": 3, "volume_gb": 8}, "c5.large": {"max_node
 
 @dataclass
 class Place:
-    """A copy of the checkout and its cloud. `variables` are what the rehearsal sets from outside."""
+    """A copy of the checkout and its cloud. `variables` are what the rehearsal sets from outside.
+
+    Attributes:
+        desk: The checkout in which a person works; None where it is the cloud's.
+    """
 
     root: Path
     port: int
     variables: dict[str, str] = field(default_factory=dict)
+    desk: Path | None = None
+
+    @property
+    def checkout(self) -> Path:
+        """The copy in which Centavo's commands run."""
+        return self.desk or self.root
+
+    def move_to(self, desk: Path) -> None:
+        """Lets a person work in a new copy of the checkout from now on. It knows nothing of earlier runs."""
+        shutil.copytree(REPOSITORY, desk, ignore=LEFT_OUT)
+        self.desk = desk
+        self._name_state_bucket()
 
     @property
     def environment(self) -> Path:
         """The environment's folder in the copy, whose files are as they are shipped."""
-        return self.root / "terraform" / "environments" / "aws"
+        return self.checkout / "terraform" / "environments" / "aws"
 
     @property
     def endpoint(self) -> str:
@@ -51,7 +67,7 @@ class Place:
     @property
     def latest_run(self) -> Path:
         """The folder of the last run."""
-        return self.root / "runs" / "latest"
+        return self.checkout / "runs" / "latest"
 
     def client(self, service: str) -> Any:
         """Returns a boto3 client of the cloud."""
@@ -59,26 +75,30 @@ class Place:
 
     def centavo(self, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
         """Starts a command of Centavo for `ENV=aws` in a process group of its own."""
-        return self._start("controller", "--root", str(self.root), "--env", "aws", *arguments, output=output)
+        root = self.checkout
+        return self._start(root, "controller", "--root", str(root), "--env", "aws", *arguments, output=output)
 
     def localcloud(self, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
         """Starts a command of localcloud for the rehearsal's cloud."""
         cloud = ("--config", str(self.root / "cloud.yml"), "--state-dir", str(self.root / ".localcloud"))
-        return self._start("localcloud", *arguments, *cloud, output=output)
+        return self._start(self.root, "localcloud", *arguments, *cloud, output=output)
 
-    def process_environment(self) -> dict[str, str]:
-        """Returns the environment variables of the rehearsal's processes."""
-        return {**process_environment(self.root), **self.variables}
+    def process_environment(self, root: Path | None = None) -> dict[str, str]:
+        """Returns the environment variables of the rehearsal's processes in a copy of the checkout."""
+        return {**process_environment(root or self.root), **self.variables}
 
     def write_backend(self) -> None:
         """Makes the bucket of Terraform's state and names it in `backend.hcl`, as a user does."""
         self.client("s3").create_bucket(Bucket=STATE_BUCKET)
+        self._name_state_bucket()
+
+    def _name_state_bucket(self) -> None:
         (self.environment / "backend.hcl").write_text(f'bucket = "{STATE_BUCKET}"\nregion = "{REGION}"\n')
 
-    def _start(self, module: str, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
+    def _start(self, root: Path, module: str, *arguments: str, output: IO[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
-            cwd=self.root, env=self.process_environment(), text=True, start_new_session=True,
+            cwd=root, env=self.process_environment(root), text=True, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
         )  # fmt: skip
 

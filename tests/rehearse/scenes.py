@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tests.rehearse.outcome import Outcome, Step
+from tests.rehearse.pace import pace_of
 from tests.rehearse.place import FLEET, Place
 from tests.rehearse.reaching import Reaching
 from tests.rehearse.running import RehearsalError, Running, found_in
@@ -20,14 +21,16 @@ from tests.support.sandbox import move_phases, running_instances
 SIZE = sum(FLEET.values())
 STEP = r"step [1-9]\d* of .* [1-9]\d* ranks train"
 """A line of the controller that shows a step of ranks."""
-WARM = "warm after its launch: "
-"""What the controller says of new nodes, with the seconds that each of them took."""
+WARM = "warm after launch: "
+"""What the controller says of new nodes, with the seconds that they took."""
 NOTHING_LEFT = "Nothing of it costs money any more."
 """What `destroy` says at its end."""
 COSTS = "dollars per hour, all included"
 """The line of a plan with what an hour costs: before, afterwards, and the difference."""
 INTENDED = ("open-network", "change-iam")
 """The dangers of a first plan that a person has to acknowledge."""
+Scene = tuple[str, Callable[[], str]]
+"""A step by its name: it returns what it showed, or raises RehearsalError."""
 
 
 class Rehearsal:
@@ -41,7 +44,15 @@ class Rehearsal:
 
     def run(self) -> Outcome:
         """Makes all steps. The first that fails ends the rehearsal; the cloud is taken down in any case."""
-        scenes: tuple[tuple[str, Callable[[], str]], ...] = (
+        with ExitStack() as stack:
+            stack.callback(lambda: self._try("cloud down", self.cloud_down))
+            stack.callback(self._kill_training)
+            all(self._try(name, scene) for name, scene in self.scenes())
+        return Outcome(tuple(self._steps), time.monotonic() - self._began)
+
+    def scenes(self) -> Sequence[Scene]:
+        """Returns the steps, in their order."""
+        return (
             ("cloud up", self.cloud_up),
             ("plan", self.plan),
             ("apply", self.apply),
@@ -53,11 +64,6 @@ class Rehearsal:
             ("end of the training", self.end),
             ("destroy", self.destroy),
         )
-        with ExitStack() as stack:
-            stack.callback(lambda: self._try("cloud down", self.cloud_down))
-            stack.callback(self._kill_training)
-            all(self._try(name, scene) for name, scene in scenes)
-        return Outcome(tuple(self._steps), time.monotonic() - self._began)
 
     def cloud_up(self) -> str:
         """Starts the cloud, whose first start makes the image of the machines."""
@@ -83,7 +89,7 @@ class Rehearsal:
         again = self._finish("configure", limit_s=300)
         if "changed=0" not in again:
             raise RehearsalError("The second configure has changed something.")
-        return found_in(first, r"warm|usable|prepared") or "all nodes are usable; a second time changes nothing"
+        return found_in(first, WARM) or "all nodes are usable; a second time changes nothing"
 
     def reach_a_worker(self) -> str:
         """Dials a worker from outside, which its security group refuses, and through the head."""
@@ -125,7 +131,10 @@ class Rehearsal:
         if self._workers():
             raise RehearsalError(f"{len(self._workers())} workers still run after the end of the training.")
         training = report["training"]
-        return f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs"
+        return (
+            f"{report['status']}, {training['steps']} steps, {training['steps_lost']} of them lost; no worker runs; "
+            f"{pace_of(self.place.latest_run)}"
+        )
 
     def destroy(self) -> str:
         """Removes everything that was made: the bucket with the training's results only when that is asked for."""

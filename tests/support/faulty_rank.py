@@ -18,7 +18,7 @@ import numpy as np
 from trainer import cli
 from trainer.elastic.world import World
 from trainer.training import step
-from trainer.training.step import TakenStep, TrainingStep
+from trainer.training.step import Asked, TakenStep, TrainingStep
 
 FAULTS = json.loads(sys.argv.pop(1))
 take, sum_gradients, sum_vector = TrainingStep.take, step.sum_gradients, step.sum_vector
@@ -29,9 +29,9 @@ def is_due(what: str) -> bool:
     return {"rank": int(os.environ["HOROVOD_RANK"]), "step": steps[-1], "what": what} in FAULTS
 
 
-def take_and_harm(self: TrainingStep, world: World, steps_made: int, is_stop_asked: bool) -> TakenStep:
+def take_and_harm(self: TrainingStep, world: World, steps_made: int, asked: Asked) -> TakenStep:
     steps.append(steps_made + 1)
-    taken = take(self, world, steps_made, is_stop_asked)
+    taken = take(self, world, steps_made, asked)
     if is_due("parameters"):
         self._adam._parameters[0].data()[:] = 0.25
     if is_due("broken parameters"):

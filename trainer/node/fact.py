@@ -27,6 +27,24 @@ class State(str, Enum):
     FAILED = "failed"
 
 
+class NoticeKind(str, Enum):
+    """What the spot service says of an instance."""
+
+    INTERRUPTION = "interruption"
+    """It is taken back at a time that is named."""
+    REBALANCE = "rebalance"
+    """It is at a higher risk of being taken back."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A notice of the spot service. `ends_at` is None where no time is named. Times are ISO 8601."""
+
+    kind: NoticeKind
+    seen_at: str
+    ends_at: str | None
+
+
 @dataclass(frozen=True)
 class MembershipChange:
     """One change of the world. `pause_s` is the time from the last step before the change to the first one after it."""
@@ -68,6 +86,7 @@ class IterationFact:
     emulated_speed: float | None
     peak_memory_bytes: int
     updated_at: str
+    notice: Notice | None = None
 
     def to_json(self) -> str:
         """Returns the fact as one JSON object, as `fact.schema.json` describes it."""
@@ -80,6 +99,7 @@ class IterationFact:
             "emulated_speed": self.emulated_speed,
             "peak_memory_bytes": self.peak_memory_bytes,
             "updated_at": self.updated_at,
+            "notice": None if self.notice is None else asdict(self.notice),
         }
         return json.dumps(fact)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trainer.files.atomic import write_atomically
-from trainer.node.fact import FILE_NAME, IterationFact, RankFigures, State, peak_memory_bytes, timestamp
+from trainer.node.fact import FILE_NAME, IterationFact, Notice, RankFigures, State, peak_memory_bytes, timestamp
 from trainer.node.metadata import Instance
 
 log = logging.getLogger(__name__)
@@ -37,6 +37,8 @@ class FactWriter:
         self.state = State.STARTING
         self.reason: str | None = None
         self.figures = RankFigures()
+        self.notice: Notice | None = None
+        """The spot service's last notice. Another thread may set it; it is written with the next fact."""
 
     def announce(self, state: State, reason: str | None = None) -> None:
         """Enters `state` and writes the fact at once."""
@@ -56,6 +58,10 @@ class FactWriter:
         self._write(now)
         return True
 
+    def take_notice(self, notice: Notice) -> None:
+        """Takes the spot service's notice, which is written with the next fact."""
+        self.notice = notice
+
     def _write(self, now: float) -> None:
         fact = IterationFact(
             instance=self._instance,
@@ -65,6 +71,7 @@ class FactWriter:
             emulated_speed=self._emulated_speed,
             peak_memory_bytes=peak_memory_bytes(),
             updated_at=timestamp(now),
+            notice=self.notice,
         )
         self._written_at = now
         try:

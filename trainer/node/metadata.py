@@ -45,6 +45,10 @@ class Metadata:
         """Returns the spot service's notice (JSON) that this instance is about to be taken back, or None."""
         return self._get("meta-data/spot/instance-action", self._token())
 
+    def rebalance(self) -> str | None:
+        """Returns the recommendation (JSON) to replace this instance, which may be taken back soon, or None."""
+        return self._get("meta-data/events/recommendations/rebalance", self._token())
+
     def _token(self) -> str | None:
         return self._ask("PUT", "api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "300"})
 

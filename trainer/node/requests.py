@@ -17,6 +17,7 @@ class Requests:
     def __init__(self) -> None:
         self.leave_reason: str | None = None
         self.stop_reason: str | None = None
+        self._is_checkpoint_asked = False
         self.is_cut_off = False
         """Whether the launcher is gone, or has let go of this rank: the worker is to begin anew."""
         self._last_words: Callable[[str], None] = lambda reason: None
@@ -42,6 +43,15 @@ class Requests:
         if self.stop_reason is None and grace_s is not None:
             self._give_up_after(grace_s, reason)
         self.stop_reason = self.stop_reason or reason
+
+    def keep(self) -> None:
+        """Asks for a checkpoint after the next step."""
+        self._is_checkpoint_asked = True
+
+    def take_keep(self) -> bool:
+        """Returns whether a checkpoint was asked for since the last call."""
+        is_asked, self._is_checkpoint_asked = self._is_checkpoint_asked, False
+        return is_asked
 
     def leave_on_signals(self) -> None:
         """Lets SIGTERM and SIGINT mean that this node is about to go. To be called in the main thread."""

@@ -21,6 +21,7 @@ class Sums:
         data_wait_s: Seconds spent waiting for the batch.
         changes_pending: How many ranks know that the world is about to change.
         stops_asked: How many ranks were told to stop the whole training.
+        checkpoints_asked: How many ranks ask for a checkpoint.
     """
 
     loss: float
@@ -30,6 +31,7 @@ class Sums:
     data_wait_s: float
     changes_pending: float
     stops_asked: float
+    checkpoints_asked: float = 0.0
 
 
 _COUNT = len(Sums.__dataclass_fields__)
@@ -43,7 +45,7 @@ class StepShare:
     compute_time_s: float
 
     def to_vector(self, rank: int, size: int) -> NDArray[np.float64]:
-        """Returns the vector whose sum over the ranks `StepTotals.from_vector` reads, shape (7 + 2 * size,).
+        """Returns the vector whose sum over the ranks `StepTotals.from_vector` reads, shape (8 + 2 * size,).
 
         The sums come first, then one place for each rank's target tokens, then one for each rank's compute time.
         """
@@ -65,6 +67,7 @@ class StepTotals:
     data_wait_s: float
     is_change_due: bool
     is_stop_due: bool
+    is_checkpoint_due: bool
     tokens_by_rank: list[float]
     compute_time_s_by_rank: list[float]
 
@@ -80,6 +83,7 @@ class StepTotals:
             data_wait_s=sums.data_wait_s / size,
             is_change_due=sums.changes_pending > 0,
             is_stop_due=sums.stops_asked > 0,
+            is_checkpoint_due=sums.checkpoints_asked > 0,
             tokens_by_rank=vector[_COUNT : _COUNT + size].tolist(),
             compute_time_s_by_rank=vector[_COUNT + size :].tolist(),
         )

@@ -42,6 +42,11 @@ class EventFile:
             self._written.append(line)
         self._writer.flush()
 
+    @property
+    def file(self) -> Path | None:
+        """The file that this rank writes; None while there is none."""
+        return None if self._writer is None else Path(self._writer._file_name)
+
     def write_all(self, directory: Path, log: Sequence[Mapping[str, Any]]) -> None:
         """Writes an event file of the whole training into another directory, which goes with the results."""
         if self._directory is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainer.node.fact import timestamp
+from trainer.record.log_copies import LogCopies
 from trainer.record.progress import Progress
 from trainer.record.step_totals import StepTotals
 from trainer.record.tensorboard import EventFile
@@ -50,10 +51,13 @@ class LogWindow:
 
 
 class TrainLog:
-    """Adds lines to the log of a training's progress. Rank 0 writes them to TensorBoard, and logs some of them."""
+    """Adds lines to the log of a training's progress.
 
-    def __init__(self, events: EventFile) -> None:
-        self._events = events
+    Rank 0 writes them to TensorBoard, logs some of them, and has them copied to the storage.
+    """
+
+    def __init__(self, events: EventFile, copies: LogCopies) -> None:
+        self._events, self._copies = events, copies
         self._window = LogWindow()
 
     def begin(self) -> None:
@@ -97,3 +101,6 @@ class TrainLog:
         progress.log.append(line)
         if rank == 0:
             self._events.write(progress.log)
+            self._copies.offer(progress.log)
+        else:
+            self._copies.drop()

@@ -15,6 +15,7 @@ from trainer.messages.lines import Messenger
 from trainer.node.fact import RankFigures, State
 from trainer.node.fact_writer import FactWriter
 from trainer.node.requests import Requests
+from trainer.record.log_copies import LogCopies
 from trainer.record.step_statistics import StepStatistics
 from trainer.record.tensorboard import EventFile
 from trainer.record.train_log import TrainLog
@@ -25,7 +26,7 @@ from trainer.training.prepare import Prepared
 from trainer.training.replicas import compare_if_due
 from trainer.training.schedule import Schedule
 from trainer.training.state import TrainingState
-from trainer.training.step import TakenStep, TrainingStep
+from trainer.training.step import Asked, TakenStep, TrainingStep
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Training:
         self._step = TrainingStep(prepared, speed)
         self._balancer = Balancer(settings.balance.every_steps, settings.balance.max_change, settings.balance.enabled)
         self._membership = Membership(prepared, self.state, self._balancer, resume)
-        self._log = TrainLog(self.events)
+        self._log = TrainLog(self.events, LogCopies(prepared.storage, lambda: self.events.file))
         self._schedule = Schedule(prepared, self.state, self._log)
         self._statistics = StepStatistics(settings.facts.window, settings.facts.warmup_steps)
         self._failures = FailureCount(settings.elastic.max_failures_without_step)
@@ -140,7 +141,7 @@ class Training:
             if taken.fault is not None:
                 check_skipped(self.prepared, world, self.state.progress, taken.fault)
             totals = taken.totals
-            self._schedule.keep_if_due(world)
+            self._schedule.keep_if_due(world, is_asked=totals.is_checkpoint_due)
             if totals.is_stop_due:
                 self._schedule.keep_for_stop(world)
                 raise TrainingStopped(self._requests.stop_reason or "told to stop")
@@ -154,8 +155,8 @@ class Training:
     def _make_step(self, world: World) -> TakenStep:
         if self._requests.leave_reason is not None:
             self._messenger.send("leaving", reason=self._requests.leave_reason)
-        is_stop_asked = self._requests.stop_reason is not None
-        taken = self._step.take(world, self.state.progress.step, is_stop_asked)
+        asked = Asked(self._requests.stop_reason is not None, self._requests.take_keep())
+        taken = self._step.take(world, self.state.progress.step, asked)
         self._membership.note_step()
         self._account(world, taken)
         return taken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from trainer.training.state import TrainingState
 from trainer.training.validation import validation_loss
 
 MEMORY_EVERY_STEPS = 5
+BETWEEN_ASKED_S = 10.0
+"""The least time between two checkpoints that ranks ask for."""
 
 
 class Schedule:
@@ -24,21 +27,35 @@ class Schedule:
         self._stop, self._checkpoint = prepared.settings.stop, prepared.settings.checkpoint
         self._commit_every_steps = prepared.settings.elastic.commit_every_steps
         self._checkpointed_at = time.monotonic()
+        self._asked_at = -math.inf
 
-    def keep_if_due(self, world: World) -> None:
+    def keep_if_due(self, world: World, *, is_asked: bool = False) -> None:
         """Commits the state, and lets rank 0 write a checkpoint in the background.
 
-        No checkpoint is written after a skipped update: many of them in a row would push out the last good one.
+        No checkpoint is written after a skipped update: many of them in a row would push out the last good one. Of
+        several that ranks ask for within a few seconds, as when the whole fleet is taken back, one is written.
+
+        Args:
+            world: The ranks that train together.
+            is_asked: Whether a rank asks for a checkpoint. All ranks know the same.
         """
         step, settings = self._state.progress.step, self._checkpoint
         by_steps = settings.every_steps is not None and step % settings.every_steps == 0
         minutes = settings.every_minutes
         by_time = minutes is not None and time.monotonic() - self._checkpointed_at >= minutes * 60
-        if step % self._commit_every_steps == 0 or by_steps:
+        by_request = is_asked and self._is_time_for_asked()
+        if step % self._commit_every_steps == 0 or by_steps or by_request:
             self._state.commit()
-        if world.rank == 0 and (by_steps or by_time) and not self._state.progress.skipped_in_a_row:
+        if world.rank == 0 and (by_steps or by_time or by_request) and not self._state.progress.skipped_in_a_row:
             self._checkpointed_at = time.monotonic()
             self._prepared.checkpoints.save_in_background(self._state.snapshot())
+
+    def _is_time_for_asked(self) -> bool:
+        now = time.monotonic()
+        if now - self._asked_at < BETWEEN_ASKED_S:
+            return False
+        self._asked_at = now
+        return True
 
     def keep_for_stop(self, world: World) -> None:
         """Lets rank 0 write the checkpoint that a stopped training is resumed from, and waits for it."""

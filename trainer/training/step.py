@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import mxnet as mx
 from mxnet import autograd
@@ -24,6 +24,19 @@ from trainer.training.prepare import Prepared
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What a rank was asked to do from outside, and tells the others in the next step.
+
+    Attributes:
+        stop: Whether it was told to stop the whole training.
+        checkpoint: Whether it was told to let a checkpoint be made.
+    """
+
+    stop: bool = False
+    checkpoint: bool = False
+
+
+@dataclass(frozen=True)
 class ComputedParts:
     """What the forward and backward pass of this rank's parts came to. The gradients lie in their buckets."""
 
@@ -36,11 +49,11 @@ class ComputedParts:
         """Target tokens."""
         return sum(part.target_tokens for part in self.parts)
 
-    def share(self, data_wait_s: float, is_change_pending: bool, is_stop_asked: bool) -> StepShare:
+    def share(self, data_wait_s: float, is_change_pending: bool, asked: Asked) -> StepShare:
         """Returns what this rank tells the others about the step."""
         ids = sum(part.ids for part in self.parts)
         padding = sum(part.padding_share * part.ids for part in self.parts)
-        sums = Sums(self.loss_sum, self.tokens, ids, padding, data_wait_s, is_change_pending, is_stop_asked)
+        sums = Sums(self.loss_sum, self.tokens, ids, padding, data_wait_s, is_change_pending, *astuple(asked))
         return StepShare(sums, self.compute_time_s)
 
 
@@ -71,13 +84,13 @@ class TrainingStep:
         self._credits = emulated_credits()
         self._most_tokens = max(self._batches.batch_tokens, settings.batch.max_tokens) * settings.batch.accumulate
 
-    def take(self, world: World, steps_made: int, is_stop_asked: bool) -> TakenStep:
+    def take(self, world: World, steps_made: int, asked: Asked) -> TakenStep:
         """Makes the step after `steps_made` others. Collective.
 
         Args:
             world: The ranks that train together.
             steps_made: The number of steps before this one.
-            is_stop_asked: Whether this rank was told to stop the whole training.
+            asked: What this rank was asked to do from outside.
         """
         began = time.perf_counter()
         parts = [part for part in self._batches.next() if part is not None]
@@ -85,7 +98,7 @@ class TrainingStep:
         mx.random.seed(_seed_of_step(self._seed, steps_made, world.rank))
         computed = self.compute(parts)
         sum_gradients(self._gradients.arrays, self._compression, self._most_tokens)
-        share = computed.share(data_wait_s, world.is_change_pending, is_stop_asked)
+        share = computed.share(data_wait_s, world.is_change_pending, asked)
         totals = StepTotals.from_vector(sum_vector(share.to_vector(world.rank, world.size), "step"), world.size)
         fault = self._update(totals)
         samples = sum(len(part.src) for part in parts)

@@ -103,7 +103,7 @@ class Rank:
         """Returns a rank on this node, whose fact says already that it starts."""
         requests = Requests()
         if metadata.is_there:
-            watch(metadata, requests)
+            watch(metadata, facts.take_notice, requests)
         requests.on_deadline(lambda reason: facts.announce(State.INTERRUPTED, reason))
         return cls(settings, facts, requests, emulated_speed())
 

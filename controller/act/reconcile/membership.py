@@ -21,8 +21,9 @@ _READINESS = (
 
 
 def newcomers(target: Fleet, seen: Seen) -> tuple[SeenNode, ...]:
-    """Returns the nodes that fill the target up beside the members, the readiest of each flavor."""
-    return _best(target.beyond(fleet_of(seen.members)), seen.strangers, key=_readiness)
+    """Returns the nodes that fill the target up beside the members that last, the readiest of each flavor."""
+    lasting = fleet_of(node for node in seen.members if not node.is_doomed)
+    return _best(target.beyond(lasting), seen.strangers, key=_readiness)
 
 
 def staying(target: Fleet, seen: Seen) -> tuple[SeenNode, ...]:
@@ -30,9 +31,14 @@ def staying(target: Fleet, seen: Seen) -> tuple[SeenNode, ...]:
 
     Of each flavor the surplus over the target leaves. The ranks that train stay before those of which nothing is known,
     the nodes that a decision wants to lose leave before others, and the highest ranks leave first, so that rank 0 stays
-    where it can. Every member stays as long as no rank that stays is known to hold the training's parameters.
+    where it can. Members that EC2 takes back stay until the target trains without them. Every member stays as long as
+    no rank that stays is known to hold the training's parameters.
     """
-    stay = _best(target, seen.members, key=_worth)
+    doomed = tuple(node for node in seen.members if node.is_doomed)
+    stay = _best(target, [node for node in seen.members if not node.is_doomed], key=_worth)
+    trains = fleet_of(node for node in stay if node.standing is Standing.TRAINS)
+    if doomed and target.beyond(trains).size:
+        stay = (*stay, *doomed)
     return stay if any(node.standing.holds_state for node in stay) else seen.members
 
 
@@ -57,7 +63,8 @@ def _takes_part(node: SeenNode) -> bool:
 
 def _readiness(node: SeenNode) -> tuple[Any, ...]:
     is_known = node.standing in _READINESS
-    return (_READINESS.index(node.standing) if is_known else len(_READINESS), node.leaves_first, node.instance_id)
+    standing = _READINESS.index(node.standing) if is_known else len(_READINESS)
+    return (node.is_doomed, standing, node.leaves_first, node.instance_id)
 
 
 def _worth(node: SeenNode) -> tuple[Any, ...]:

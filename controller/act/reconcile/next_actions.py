@@ -46,15 +46,16 @@ def next_actions(goal: Goal, seen: Seen) -> tuple[Action, ...]:
 
 def _grow(goal: Goal, seen: Seen) -> tuple[Action, ...]:
     """Returns how to get the target's nodes into the training, while the source trains on."""
-    capacity = goal.source.union(goal.target).union(seen.capacity or NO_NODES)
+    capacity = grown(goal, seen)
     if seen.capacity is not None and seen.capacity != capacity:
-        return (SetCapacity(capacity),)
+        gone = ids_of(node for node in seen.nodes if node.is_doomed and node.is_dropped)
+        return (LetGo(gone), SetCapacity(capacity)) if gone else (SetCapacity(capacity),)
     kept = (*seen.members, *rescued(seen))
     if kept and not _is_hosts_file(kept, seen):
         return (SetHosts(ids_of(kept)),)
     coming = newcomers(goal.target, seen)
     together = tuple(dict.fromkeys((*kept, *coming)))
-    missing = goal.target.beyond(fleet_of(node for node in together if node.standing.runs))
+    missing = goal.target.beyond(fleet_of(n for n in together if n.standing.runs and not n.is_doomed))
     if missing.size:
         return (Wait(Awaited.RUNNING, missing=missing),)
     not_ready = _in(coming, Standing.SILENT, Standing.STARTING)
@@ -64,6 +65,22 @@ def _grow(goal: Goal, seen: Seen) -> tuple[Action, ...]:
     if joining or not goal.source.size:
         return joining or (Reached(),)
     return _commit(goal.target, seen)
+
+
+def grown(goal: Goal, seen: Seen) -> Fleet:
+    """Returns the capacity with which the target's nodes come in while the source trains on.
+
+    A node that EC2 takes back has a place in its group until its rank has left and the others of its group are there.
+    From then on the group is not to replace it.
+    """
+    if not goal.taken.size:
+        return goal.source.union(goal.target).union(seen.capacity or NO_NODES)
+    lasting = [node for node in seen.nodes if not node.is_doomed]
+    training = fleet_of(node for node in lasting if node.standing.holds_state)
+    wanted = goal.source.beyond(goal.taken).union(goal.target).union(training)
+    lacking = wanted.beyond(fleet_of(lasting))
+    doomed = [node for node in seen.nodes if node.is_doomed and (not node.is_dropped or lacking.count(node.flavor))]
+    return wanted.plus(fleet_of(doomed))
 
 
 def _commit(target: Fleet, seen: Seen) -> tuple[Action, ...]:

@@ -12,6 +12,7 @@ from controller.domain import (
     Instance,
     LauncherState,
     NodeSeen,
+    NoticeKind,
     Observation,
     TrainingState,
     WorkerState,
@@ -19,6 +20,8 @@ from controller.domain import (
 
 _OUT_OF_SERVICE = (WorkerState.ABSENT, WorkerState.LEFT, WorkerState.DEAD)
 _ENDED = (TrainingState.FINISHED, TrainingState.INTERRUPTED)
+_MAY_TRAIN = (Standing.TRAINS, Standing.TRAINS_OTHERWISE, Standing.SILENT)
+"""The standings of a node that EC2 takes back and that may still be a rank."""
 _NO_HOSTS: frozenset[str] = frozenset()
 
 
@@ -32,6 +35,7 @@ def see(
     bad: Collection[str] = (),
     aside: Mapping[str, str] | None = None,
     dropped: Collection[str] = (),
+    noticed: Mapping[str, NoticeKind] | None = None,
 ) -> Seen:
     """Returns what is seen.
 
@@ -44,8 +48,9 @@ def see(
         bad: The nodes (instance ids) that a decision wants to lose.
         dropped: The nodes (instance ids) that were taken out for a fault.
         aside: The nodes (instance ids) that are left alone for a while, and why. They count as silent.
+        noticed: The nodes (instance ids) that EC2 takes back, or may soon.
     """
-    look = _Look(observation, frozenset(bad), frozenset(dropped), aside or {})
+    look = _Look(observation, frozenset(bad), frozenset(dropped), aside or {}, noticed or {})
     head = observation.head
     written_at = None if head is None else head.hosts_written_at
     is_old = written_at is not None and observation.at >= written_at + drain_s
@@ -57,8 +62,14 @@ class _Look:
     """What the nodes show, by instance id."""
 
     def __init__(
-        self, observation: Observation, bad: frozenset[str], dropped: frozenset[str], aside: Mapping[str, str]
+        self,
+        observation: Observation,
+        bad: frozenset[str],
+        dropped: frozenset[str],
+        aside: Mapping[str, str],
+        noticed: Mapping[str, NoticeKind],
     ) -> None:
+        self._noticed = noticed
         self._head, self._bad, self._dropped, self._aside = observation.head, bad, dropped, aside
         self._facts = {fact.instance_id: fact for fact in observation.facts}
         self._shown = {node.instance_id: node for node in observation.nodes}
@@ -68,17 +79,23 @@ class _Look:
         """Returns what is seen of a worker."""
         node, is_member = worker.instance_id, worker.private_ip in _hosts(self._head)
         fact, shown = self._facts.get(node), None if node in self._aside else self._shown.get(node)
+        standing = _standing(worker, shown, fact, self._head, is_member)
         return SeenNode(
             node,
             worker.flavor,
-            _standing(worker, shown, fact, self._head, is_member),
+            standing,
             is_member=is_member,
             rank=None if fact is None else fact.rank,
             leaves_first=node in self._bad,
-            is_dropped=node in self._dropped,
+            is_dropped=node in self._dropped or self._has_left_for_good(node, standing),
+            is_doomed=node in self._noticed,
             launched_at=worker.launched_at,
             said=(fact.reason or "") if fact is not None else self._said.get(node, ""),
         )
+
+    def _has_left_for_good(self, node: str, standing: Standing) -> bool:
+        """Returns whether EC2 takes a node back whose rank has left, so that none begins there again."""
+        return self._noticed.get(node) is NoticeKind.INTERRUPTION and standing not in _MAY_TRAIN
 
 
 def _hosts(head: HeadSeen | None) -> frozenset[str]:

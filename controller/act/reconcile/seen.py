@@ -50,7 +50,8 @@ class SeenNode:
         is_member: Whether the head's hosts file names it.
         rank: Its rank, where its fact says one.
         leaves_first: Whether it is one of the nodes that a decision wants to lose.
-        is_dropped: Whether it was taken out for a fault, so that it must not take part any more.
+        is_dropped: Whether it was taken out, for a fault or since EC2 takes it back, so that it takes part no more.
+        is_doomed: Whether EC2 takes it back, or may soon. It trains until another node trains in its place.
         launched_at: When EC2 launched it (seconds since the epoch).
         said: Why it is silent, or why its rank failed.
     """
@@ -62,6 +63,7 @@ class SeenNode:
     rank: int | None = None
     leaves_first: bool = False
     is_dropped: bool = False
+    is_doomed: bool = False
     launched_at: float | None = None
     said: str = ""
 

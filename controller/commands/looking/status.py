@@ -20,7 +20,7 @@ from controller.record.live.observation_line import describe
 from controller.words.numbers import UNKNOWN
 from controller.words.reasons import reason_in_words
 
-ONLY_IF_SET = ("deadline_at", "budget_usd", "too_small", "fired")
+ONLY_IF_SET = ("deadline_at", "budget_usd", "too_small", "waiting", "fired")
 """Fields that people are shown only if they have a value."""
 
 
@@ -94,6 +94,7 @@ def _run(context: Context, journal: Journal, is_up: bool, until: float | None) -
         "budget_usd": info.constraints.budget_usd,
         "spent_usd": round(journal.spent_usd(journal.ended_at() or until), 6),
         "too_small": _too_small(journal),
+        "waiting": None if (waits := journal.waiting()) is None else reason_in_words(waits),
         "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],
     }
 

@@ -8,9 +8,11 @@ from controller.config.environment import Environment
 from controller.domain.errors import CentavoError
 from controller.edges.account.permissions import declared_actions, refused_actions
 from controller.edges.connecting.session_manager import require_session_programs
-from controller.edges.terraform_plan import Plan
+from controller.edges.terraform_plan import Action, Plan
 
 MOST_SHOWN = 8
+MAKING = "build"
+"""The name of the policy that making and removing things needs."""
 
 
 def check_before_apply(environment: Environment, plan: Plan) -> None:
@@ -18,22 +20,31 @@ def check_before_apply(environment: Environment, plan: Plan) -> None:
 
     Raises:
         CentavoError: The head will have no public address, and this machine cannot open sessions of Systems Manager; or
-            IAM refuses what the environment's `policy.json` says is needed.
+            IAM refuses what the environment's folder `policies` says is needed.
     """
     if environment.settings.ssh.jump_through_head and plan.has_private_head:
         require_session_programs()
-    policy = environment.directory / "policy.json"
-    if policy.exists():
-        _require_permissions(policy, environment.settings.aws.region)
+    policies = environment.directory / "policies"
+    if policies.is_dir():
+        _require_permissions(policies, plan, environment.settings.aws.region)
 
 
-def _require_permissions(policy: Path, region: str) -> None:
-    """Raises CentavoError where IAM's simulator says that actions are refused. Where it does not tell, AWS will."""
-    refused = refused_actions(region, declared_actions(policy))
+def _require_permissions(policies: Path, plan: Plan, region: str) -> None:
+    """Raises CentavoError where IAM's simulator says that actions are refused. Where it does not tell, AWS will.
+
+    Who only changes capacities does not need the policy of those who make things.
+    """
+    needed = [policy for policy in policies.glob("*.json") if policy.stem != MAKING or not _changes_capacity_only(plan)]
+    declared = {action for policy in needed for action in declared_actions(policy)}
+    refused = refused_actions(region, sorted(declared))
     if refused:
         shown = ", ".join(refused[:MOST_SHOWN])
         more = f" and {len(refused) - MOST_SHOWN} more" if len(refused) > MOST_SHOWN else ""
         raise CentavoError(
             f"The AWS credentials may not do what an apply needs: {shown}{more}. Nothing was made.",
-            f"Give their user or role the policy in {policy} (terraform/examples/operator makes it).",
+            f"Give their user or role the policies in {policies} (terraform/examples/operator makes it).",
         )
+
+
+def _changes_capacity_only(plan: Plan) -> bool:
+    return all(change.action is Action.UPDATE and change.type == "aws_autoscaling_group" for change in plan.changed)

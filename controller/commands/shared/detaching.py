@@ -10,8 +10,12 @@ from controller.domain.errors import ConfigError
 from controller.domain.lease import HeadEnding, Lease
 from controller.edges.bucket.objects import BucketObjects
 from controller.edges.supplying.store import Store
+from controller.edges.supplying.terraform_tools import TerraformTools
+from controller.edges.supplying.wheel_builder import OF_CONTROLLER, WheelBuilder
 from controller.handover.bundle import check_files
 from controller.handover.handing import Handing
+from controller.handover.kit import Kit
+from controller.handover.permissions import require_permissions
 from controller.record.journal import Journal, Stage
 from controller.record.journal.runs import unfinished_run
 from controller.words.numbers import duration, usd
@@ -21,7 +25,8 @@ def is_detached(context: Context, options: argparse.Namespace) -> bool:
     """Returns whether the run shall be handed to the head.
 
     Raises:
-        ConfigError: It shall be, and can't be in this environment or with these options.
+        ConfigError: It shall be, and can't be in this environment, on this machine or with these options.
+        SupplyError: The packages for a controller on the head can't be had.
     """
     settings = context.environment.settings
     if not (settings.controller.detach if options.detach is None else options.detach):
@@ -33,15 +38,21 @@ def is_detached(context: Context, options: argparse.Namespace) -> bool:
         )
     if options.metrics:
         raise ConfigError("A controller on the head serves no metrics here.", "Leave `--metrics` or `--detach` away.")
-    if settings.nodes.wheelhouse is not None:
-        raise ConfigError(
-            f"The head of {context.environment.name} gets its packages from a wheelhouse, which has the trainer's and "
-            "not yet the controller's: it can't run a controller.",
-            "Run without `--detach`, or name an image whose `nodes.python` has all packages and remove "
-            "`nodes.wheelhouse`.",
-        )
     check_files(context.environment)
+    kit_of(context).make_ready()
     return True
+
+
+def kit_of(context: Context) -> Kit:
+    """Returns what the environment's head needs before a controller can run there."""
+    environment, is_stopping = context.environment, context.clock.is_stopping
+    return Kit(
+        environment.settings.nodes.wheelhouse,
+        Store(environment.settings.aws.region),
+        WheelBuilder(environment.root, is_stopping, OF_CONTROLLER),
+        TerraformTools(environment.directory, is_stopping),
+        context.note,
+    )
 
 
 def is_unfinished(context: Context, run: str) -> bool:
@@ -70,6 +81,7 @@ def hand_over(context: Context, journal: Journal) -> Lease:
         context.note("bringing the fleet up")
         context.bring_up(cluster, journal)
     cluster.capacity.read()
+    require_permissions(cluster.made.outputs)
     handing = Handing(
         context.environment,
         cluster,
@@ -77,6 +89,8 @@ def hand_over(context: Context, journal: Journal) -> Lease:
         context.clock,
         Store(region),
         BucketObjects(region, cluster.made.outputs.bucket),
+        kit_of(context),
+        lambda: context.terraform(journal.directory).state_id()[0],
         context.owner.give_back,
         context.note,
     )

@@ -17,6 +17,30 @@ class TrainingState(str, Enum):
     FAILED = "failed"
 
 
+class NoticeKind(str, Enum):
+    """What the spot service says of a node."""
+
+    INTERRUPTION = "interruption"
+    """EC2 takes it back at a time that is named."""
+    REBALANCE = "rebalance"
+    """It is at a higher risk of being taken back."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What the spot service has said of a node, as the node learned it.
+
+    Attributes:
+        kind: What was said.
+        seen_at: When the node learned it (seconds since the epoch).
+        ends_at: When EC2 takes the node back; None where no time is named.
+    """
+
+    kind: NoticeKind
+    seen_at: float
+    ends_at: float | None = None
+
+
 @dataclass(frozen=True)
 class MembershipChange:
     """The last time that ranks joined or left the training, as a rank that stayed saw it."""
@@ -57,3 +81,5 @@ class Fact:
     """This rank's share of the global batch, 0 to 1."""
     emulated_speed: float | None = None
     last_change: MembershipChange | None = None
+    notice: Notice | None = None
+    """What the spot service has said last of the node."""

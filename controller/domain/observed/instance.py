@@ -19,6 +19,14 @@ class Instance:
     public_ip: str | None = None
     launched_at: float | None = None
     image_id: str | None = None
+    volumes: tuple[str, ...] = ()
+    """The ids of its volumes."""
+    run: str = ""
+    """The run that its tags name; empty where they name none."""
+    rank_name: str = ""
+    """The rank that its tags name, such as `centavo-RUN-3`."""
+    zone: str | None = None
+    """The availability zone."""
 
     @property
     def is_running(self) -> bool:

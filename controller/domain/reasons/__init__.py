@@ -6,7 +6,19 @@ A module holds the reasons of one subject. `REASONS` has them all by code.
 from collections.abc import Mapping
 from types import ModuleType
 
-from controller.domain.reasons import base, deciding, ending, flavors, health, limits, moving, nodes, plans, writing
+from controller.domain.reasons import (
+    base,
+    deciding,
+    ending,
+    flavors,
+    health,
+    limits,
+    moving,
+    nodes,
+    plans,
+    spot,
+    writing,
+)
 from controller.domain.reasons.base import Reason, Said
 
 
@@ -16,7 +28,7 @@ def _kinds(module: ModuleType) -> list[type[Reason]]:
     return [kind for kind in kinds if kind.__module__ == module.__name__ and "code" in vars(kind)]
 
 
-_FAMILIES = (base, deciding, ending, flavors, health, limits, moving, nodes, plans, writing)
+_FAMILIES = (base, deciding, ending, flavors, health, limits, moving, nodes, plans, spot, writing)
 REASONS: Mapping[str, type[Reason]] = {kind.code: kind for module in _FAMILIES for kind in _kinds(module)}
 
 __all__ = ["REASONS", "Reason", "Said"]

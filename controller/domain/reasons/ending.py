@@ -51,6 +51,13 @@ class StopAsked(Reason):
 
 
 @dataclass(frozen=True)
+class ResultsMissing(Reason):
+    """The launcher said that the training has finished, but the head has no results of it."""
+
+    code: ClassVar[str] = "results-missing"
+
+
+@dataclass(frozen=True)
 class EnvironmentDestroyed(Reason):
     """A person destroyed the environment while the training went on."""
 

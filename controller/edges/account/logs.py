@@ -105,7 +105,7 @@ class Logs:
             next_step = "`centavo apply` makes it with the cluster, and `centavo destroy` deletes it."
         elif code in REFUSED:
             what = f"The credentials in use may not call logs:{action} on the log group {self.group}: {error}"
-            next_step = "terraform/environments/aws/policy.json has the permissions of a person."
+            next_step = "terraform/environments/aws/policies has the permissions of a person."
         else:
             what = f"AWS did not read the log group {self.group}: {error}"
             next_step = "Check the credentials, and that the endpoint is up (on local: `python -m localcloud status`)."

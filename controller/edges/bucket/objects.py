@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from controller.edges.aws import speak
 from controller.edges.bucket.find import QUICK
+from controller.edges.bucket.stamp import stamp_of
 
 GENERATION = "generation"
 """The object's metadata with the generation of its writer's lease."""
@@ -56,6 +57,8 @@ class Objects(Protocol):
 
     def write(self, key: str, content: bytes, *, follows: str | None, generation: int) -> str: ...
 
+    def remove_others(self, prefix: str, key: str) -> None: ...
+
 
 class BucketObjects:
     """The objects of one bucket, through boto3. Every method raises AwsError."""
@@ -79,7 +82,7 @@ class BucketObjects:
         return self._got(key, lambda: self._s3.head_object(Bucket=self.bucket, Key=key))
 
     def write(self, key: str, content: bytes, *, follows: str | None, generation: int) -> str:
-        """Writes the next version of an object.
+        """Writes the next version of an object. Its ETag differs from that of any other generation's version.
 
         Args:
             key: The object's.
@@ -98,17 +101,32 @@ class BucketObjects:
 
         def call() -> str:
             answer = self._s3.put_object(
-                Bucket=self.bucket, Key=key, Body=content, Metadata={GENERATION: str(generation)}, **condition
+                Bucket=self.bucket,
+                Key=key,
+                Body=content + stamp_of(key, generation),
+                Metadata={GENERATION: str(generation)},
+                **condition,
             )
             return str(answer["ETag"])
 
         return speak(f"write {key} into the bucket {self.bucket}", lambda: _conditionally(call))
 
+    def remove_others(self, prefix: str, key: str) -> None:
+        """Deletes the objects under a prefix, but for one."""
+
+        def call() -> None:
+            pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+            for other in (one["Key"] for page in pages for one in page.get("Contents", [])):
+                if other != key:
+                    self._s3.delete_object(Bucket=self.bucket, Key=other)
+
+        speak(f"delete {prefix} in the bucket {self.bucket}", call)
+
     def _got(self, key: str, call: Callable[[], Any]) -> Kept | None:
         def answered() -> Kept | None:
             try:
                 answer = call()
-                return _kept(answer)
+                return _kept(key, answer)
             except ClientError as error:
                 if error.response["Error"]["Code"] in (*MISSING, *UNCHANGED):
                     return None
@@ -132,14 +150,15 @@ def _conditionally(call: Callable[[], str]) -> str:
     raise AssertionError("the last try returns or raises")
 
 
-def _kept(answer: dict[str, Any]) -> Kept:
+def _kept(key: str, answer: dict[str, Any]) -> Kept:
     body, written = answer.get("Body"), answer["LastModified"]
-    generation = answer.get("Metadata", {}).get(GENERATION, "")
+    told = answer.get("Metadata", {}).get(GENERATION, "")
+    generation = int(told) if told.isdecimal() else 0
     return Kept(
-        content=b"" if body is None else body.read(),
+        content=b"" if body is None else body.read().removesuffix(stamp_of(key, generation)),
         etag=answer["ETag"],
         age_s=max(0.0, (_answered_at(answer) - written).total_seconds()),
-        generation=int(generation) if generation.isdecimal() else 0,
+        generation=generation,
     )
 
 

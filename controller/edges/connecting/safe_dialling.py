@@ -2,14 +2,17 @@
 
 localcloud's machines have private and public addresses as on AWS. localcloud makes their ranges blackholes on this
 machine, and routes that are more specific lead to its bridges. Without these routes, a packet for such an address would
-leave this machine, and reach whoever really has the address.
+leave this machine, and reach whoever really has the address. One of localcloud's machines has no such routes: all of its
+packets pass the bridge and the firewall of its cloud.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import socket
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,6 +24,8 @@ ROUTES = Path("/proc/net/route")
 INTERFACES = Path("/sys/class/net")
 REJECTED = 0x0200
 """The flag of a blackhole, and of other routes that lead nowhere (RTF_REJECT, `linux/route.h`)."""
+METADATA = "169.254.169.254"
+"""The address of the metadata service. localcloud's machines answer it themselves; EC2's, and all others, do not."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ def check_may_be_dialled(
     if not any(_is_on_loopback(environment.get(name, "")) for name in ENDPOINTS):
         return
     target = ipaddress.IPv4Address(address)
-    if target.is_loopback:
+    if target.is_loopback or is_own_address(METADATA):
         return
     route = route_to(target, routes)
     if route is None or route.network.prefixlen == 0 or not _stays_here(route, interfaces):
@@ -62,6 +67,16 @@ def check_may_be_dialled(
             "Start that cloud with `python -m localcloud up --hosts machine`, which sets the routes, or unset "
             "AWS_ENDPOINT_URL to use AWS.",
         )
+
+
+def is_own_address(address: str) -> bool:
+    """Returns whether an interface of this machine has this address."""
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as asked:
+        try:
+            asked.bind((address, 0))
+        except OSError:
+            return False
+    return True
 
 
 def route_to(target: ipaddress.IPv4Address, routes: Path = ROUTES) -> Route | None:

@@ -1,4 +1,4 @@
-"""The program that builds wheelhouses (requirements/wheelhouse.py), run as a process of its own."""
+"""The programs that build wheelhouses (requirements/), run as processes of their own."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from controller.edges.limited import run_limited
 
 DESCRIBE_S, BUILD_S, GRACE_S = 120.0, 3600.0, 20.0
 MOST_SAID = 1500
+OF_NODES, OF_CONTROLLER = "wheelhouse.py", "controller_wheels.py"
+"""The programs, for the packages of nodes and for those of a controller on the head."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class Built:
 class WheelBuilder:
     """Builds wheelhouses on this machine. Every method raises SupplyError, and StoppedError when a person stops it."""
 
-    def __init__(self, root: Path, is_stopping: Callable[[], bool] = lambda: False) -> None:
-        self._root, self._is_stopping = root, is_stopping
+    def __init__(self, root: Path, is_stopping: Callable[[], bool] = lambda: False, program: str = OF_NODES) -> None:
+        self._root, self._is_stopping, self._program = root, is_stopping, program
 
     def describe(self, python: str, glibc: str) -> Built:
         """Returns what is known of the wheelhouse for nodes with this Python and this glibc."""
@@ -53,8 +55,8 @@ class WheelBuilder:
         self._run(["sources", "--into", str(into)], DESCRIBE_S)
 
     def _run(self, arguments: list[str], limit_s: float) -> str:
-        script = self._root / "requirements" / "wheelhouse.py"
-        step = "Correct that, or try it by hand: `make wheelhouse`."
+        script = self._root / "requirements" / self._program
+        step = f"Correct that, or try it by hand: `.venv/bin/python {script.relative_to(self._root)} build`."
         try:
             ended = run_limited(
                 [sys.executable, str(script), *arguments],

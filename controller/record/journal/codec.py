@@ -18,6 +18,8 @@ from controller.domain import (
     MembershipChange,
     Move,
     MovePhase,
+    Notice,
+    NoticeKind,
     TrainingState,
     UnknownNode,
     Verdict,
@@ -126,11 +128,12 @@ def _field_names(kind: type[Any]) -> tuple[str, ...]:
 
 
 def _fact(raw: dict[str, Any]) -> Fact:
-    change = raw.get("last_change")
+    change, notice = raw.get("last_change"), raw.get("notice")
     return Fact(
         **{
             **raw,
             "state": TrainingState(raw["state"]),
             "last_change": None if change is None else MembershipChange(**change),
+            "notice": None if notice is None else Notice(**{**notice, "kind": NoticeKind(notice["kind"])}),
         }
     )

@@ -17,6 +17,7 @@ from controller.record.journal.moves import MoveTable
 from controller.record.journal.observations import ObservationTable
 from controller.record.journal.run import RunInfo, RunTable, run_values
 from controller.record.journal.schema import create_database, open_database
+from controller.record.journal.spot import SpotTable
 from controller.record.journal.stage import FIRST_STAGE, StageTable
 from controller.record.journal.table import Losses, Unlocked
 from controller.record.journal.writer import WriterTable
@@ -35,6 +36,7 @@ class Journal(
     MoveTable,
     EventTable,
     AvailabilityTable,
+    SpotTable,
 ):
     """One run's journal.
 

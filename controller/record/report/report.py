@@ -66,6 +66,7 @@ def make_report(journal: Journal, usd_per_hour: Mapping[str, float], now: float)
         "flavors": {flavor: _flavor(estimate, usd_per_hour) for flavor, estimate in sorted(estimates.items())},
         "moves": [_move(move, changes) for move in journal.moves()],
         "remedies": [_remedy(remedy) for remedy in journal.remedies()],
+        "spot": _spot(journal),
         "training": training,
         "cost": _cost(journal, info.initial, final, summaries, usd_per_hour, now),
         "alternatives": alternatives(
@@ -168,6 +169,25 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
         "remedy": remedy.kind.value,
         "node": remedy.node,
         **described_reason(remedy.reason),
+    }
+
+
+def _spot(journal: Journal) -> dict[str, Any]:
+    """Returns what the spot market did to the run."""
+    return {
+        "notices": [
+            {
+                "at": iso(one.at),
+                "node": one.instance_id,
+                "flavor": one.flavor,
+                "zone": one.zone,
+                "kind": one.kind.value,
+                "ends_at": _time(one.ends_at),
+            }
+            for one in journal.noticed()
+        ],
+        "waited_s": journal.waited_s(),
+        **described_reason(journal.waiting(), "waiting", "waiting"),
     }
 
 

@@ -36,5 +36,10 @@ def _(reason: reasons.StopAsked) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.ResultsMissing) -> str:
+    return "the launcher said that the training has finished, but the folder `results` on the head is missing or empty"
+
+
+@reason_in_words.register
 def _(reason: reasons.EnvironmentDestroyed) -> str:
     return "the environment was destroyed"

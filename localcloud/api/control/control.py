@@ -14,6 +14,7 @@ from localcloud.api.control.requests import (
     FAIL_BOOT,
     INTERRUPT,
     QUOTA,
+    REBALANCE,
     REBOOT,
     REPLACE,
     SHUTDOWN,
@@ -90,6 +91,7 @@ class Control:
             "quota": self._set_quota,
             "fail-boot": self._set_fail_boot,
             "interrupt": self._interrupt,
+            "rebalance": self._rebalance,
             "terminate": self._terminate,
             "reboot": self._reboot,
             "replace": self._replace,
@@ -134,6 +136,10 @@ class Control:
         in_s = self.settings.spot_notice_s if wanted.in_s is None else wanted.in_s
         notice = self.instances.interrupt(tracked, in_s)
         return {"instance_id": tracked.id, "action": notice.action, "time": notice.time}
+
+    def _rebalance(self, body: bytes) -> dict[str, Any]:
+        tracked = self.faults.running(REBALANCE.parse(body).instance_id)
+        return {"instance_id": tracked.id, "time": self.instances.recommend_rebalance(tracked)}
 
     def _terminate(self, body: bytes) -> dict[str, Any]:
         tracked = self.faults.running(TERMINATE.parse(body).instance_id)

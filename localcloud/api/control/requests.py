@@ -104,6 +104,7 @@ INTERRUPT = RequestForm(
     '{"instance_id": a spot instance, "in_s": seconds from now to its end}',
     TypeAdapter(InterruptRequest),
 )
+REBALANCE = RequestForm('{"instance_id": a spot instance}', TypeAdapter(InstanceRequest))
 TERMINATE = RequestForm(
     '{"instance_id": an instance whose machine shall fail}',
     TypeAdapter(InstanceRequest),

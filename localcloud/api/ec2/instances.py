@@ -116,6 +116,12 @@ class Instances:
         log.info("%s: a spot interruption is announced for %s", tracked.id, tracked.notice.time)
         return tracked.notice
 
+    def recommend_rebalance(self, tracked: TrackedInstance) -> str:
+        """Recommends in the metadata to replace a spot instance, and returns the time of the recommendation."""
+        tracked.rebalance_at = tracked.rebalance_at or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        log.info("%s: a replacement is recommended", tracked.id)
+        return tracked.rebalance_at
+
     # What time and hosts do to instances
 
     def heard(self, report: HostReport) -> None:

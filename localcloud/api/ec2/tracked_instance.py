@@ -25,6 +25,7 @@ class TrackedInstance:
         report: the last report of its host.
         notice: the notice of a spot interruption.
         interrupted_at_s: when the interruption happens.
+        rebalance_at: when its replacement was recommended (ISO 8601); None if it was not.
         terminated_at_s: when it was terminated.
     """
 
@@ -36,6 +37,7 @@ class TrackedInstance:
     report: HostReport | None = None
     notice: SpotNotice | None = None
     interrupted_at_s: float | None = None
+    rebalance_at: str | None = None
     terminated_at_s: float | None = None
 
     @property

@@ -9,20 +9,21 @@ import ipaddress
 from typing import Any
 
 from moto.ec2.models import EC2Backend
-from moto.iam.models import iam_backends
+from moto.iam.models import Role, iam_backends
 
 from localcloud.api.ec2.instances import Instances
 from localcloud.api.ec2.quotas import memory_mib_of, vcpus_of
 from localcloud.api.ec2.states import RUNNING
 from localcloud.api.ec2.tracked_instance import TrackedInstance
 from localcloud.api.faults.injected import HOST_KINDS
-from localcloud.link.spec import CreditSpec, HostFault, HostSpec
+from localcloud.api.iam.role_sessions import RoleSessions
+from localcloud.link.spec import CreditSpec, HostFault, HostSpec, RoleSession
 from localcloud.settings import Settings
 
 DEFAULT_VOLUME_GB = 8
 
 
-def wanted_hosts(instances: Instances) -> list[HostSpec]:
+def wanted_hosts(instances: Instances, sessions: RoleSessions) -> list[HostSpec]:
     """Returns the hosts that shall run now, and marks their instances as hosted.
 
     An instance whose address is not in the range of the hosts has no host, because nothing can listen on that address.
@@ -34,12 +35,19 @@ def wanted_hosts(instances: Instances) -> list[HostSpec]:
         if tracked.state == RUNNING and address and ipaddress.IPv4Address(address) in host_range:
             tracked.hosted = True
             faults = _faults(tracked.id, instances)
-            specs.append(host_spec(tracked, address, instances.ec2, instances.settings, faults))
+            role = _role(tracked.instance, instances.ec2.account_id)
+            session = sessions.of(tracked.id, role) if role else None
+            specs.append(host_spec(tracked, address, instances.ec2, instances.settings, faults, session))
     return specs
 
 
 def host_spec(
-    tracked: TrackedInstance, address: str, ec2: EC2Backend, settings: Settings, faults: tuple[HostFault, ...]
+    tracked: TrackedInstance,
+    address: str,
+    ec2: EC2Backend,
+    settings: Settings,
+    faults: tuple[HostFault, ...],
+    role: RoleSession | None,
 ) -> HostSpec:
     """Returns the host of an instance."""
     instance: Any = tracked.instance
@@ -58,11 +66,12 @@ def host_spec(
         public_key=key.public_key if key else None,
         user_data=decode_user_data(instance.user_data),
         tags={tag["key"]: tag["value"] for tag in instance.get_tags()},
-        role=_role(instance, ec2.account_id),
+        role=role,
         tokens_required=instance.metadata_options.http_tokens == "required",
         tags_in_metadata=instance.metadata_options.instance_metadata_tags == "enabled",
         spot=tracked.is_spot,
         spot_notice=tracked.notice,
+        rebalance_at=tracked.rebalance_at,
         speed=settings.speed_of(tracked.flavor),
         unreachable=tracked.failure == "unreachable",
         boot=tracked.boot,
@@ -110,11 +119,13 @@ def _faults(instance_id: str, instances: Instances) -> tuple[HostFault, ...]:
     return tuple(found)
 
 
-def _role(instance: Any, account: str) -> str | None:
+def _role(instance: Any, account: str) -> Role | None:
+    """Returns the role in the instance profile of an instance."""
     if not instance.iam_instance_profile:
         return None
     arn = instance.iam_instance_profile["Arn"]
     for profile in iam_backends[account]["aws"].instance_profiles.values():
         if profile.arn == arn and profile.roles:
-            return str(profile.roles[0].name)
+            role: Role = profile.roles[0]
+            return role
     return None

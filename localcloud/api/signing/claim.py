@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qs
 
-from localcloud.api.signing.refusal import RefusedError, Why
+from localcloud.api.refusal import RefusedError, Why
 from localcloud.api.wsgi import Environ
 
 ALGORITHM = "AWS4-HMAC-SHA256"

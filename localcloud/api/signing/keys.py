@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timezone
+
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.iam.models import iam_backends
-from moto.sts.models import sts_backends
 
+from localcloud.api.iam.principals import session_of
 from localcloud.credentials import Credentials, Key
 
 
@@ -13,11 +15,13 @@ class Keys:
     """Finds keys by their id."""
 
     def __init__(self, credentials: Credentials) -> None:
-        self._own = {key.access_key_id: key for key in (credentials.user, credentials.role)}
+        self._own = credentials.user
 
     def find(self, access_key_id: str) -> Key | None:
         """Returns a key, or None if this cloud did not make it, or if it is switched off."""
-        return self._own.get(access_key_id) or _of_user(access_key_id) or _of_assumed_role(access_key_id)
+        if access_key_id == self._own.access_key_id:
+            return self._own
+        return _of_user(access_key_id) or _of_assumed_role(access_key_id)
 
 
 def _of_user(access_key_id: str) -> Key | None:
@@ -29,7 +33,8 @@ def _of_user(access_key_id: str) -> Key | None:
 
 
 def _of_assumed_role(access_key_id: str) -> Key | None:
-    for role in sts_backends[DEFAULT_ACCOUNT_ID]["aws"].assumed_roles.copy():
-        if role.access_key_id == access_key_id:
-            return Key(role.access_key_id, role.secret_access_key, role.session_token)
-    return None
+    session = session_of(access_key_id)
+    if session is None:
+        return None
+    ends = session.expiration.replace(tzinfo=timezone.utc)
+    return Key(session.access_key_id, session.secret_access_key, session.session_token, ends)

@@ -15,8 +15,8 @@ from botocore.awsrequest import AWSRequest
 from botocore.compat import HTTPHeaders
 from botocore.credentials import Credentials as SigningKey
 
+from localcloud.api.refusal import RefusedError, Why
 from localcloud.api.signing.claim import Claim, claim_of
-from localcloud.api.signing.refusal import RefusedError, Why
 from localcloud.api.wsgi import Environ, header_of
 from localcloud.credentials import Key
 
@@ -38,8 +38,8 @@ class Signatures:
     def __init__(self, find_key: Callable[[str], Key | None]) -> None:
         self._find_key = find_key
 
-    def check(self, environ: Environ, body: bytes, now: datetime | None = None) -> str:
-        """Returns the name of the service that a request is signed for.
+    def check(self, environ: Environ, body: bytes, now: datetime | None = None) -> Claim:
+        """Returns what a request says about its signature, which is right.
 
         Raises:
             RefusedError: the request is not signed, or not with a key of this cloud, or not for this time.
@@ -53,9 +53,17 @@ class Signatures:
                 "starts: `python -m localcloud env` prints them.",
                 claim.service,
             )
-        _check_time(claim, now or datetime.now(timezone.utc))
+        moment = now or datetime.now(timezone.utc)
+        _check_time(claim, moment)
         if not hmac.compare_digest(claim.session_token or "", key.session_token or ""):
             raise RefusedError(Why.WRONG_TOKEN, "The session token does not belong to the access key.", claim.service)
+        if key.ends is not None and key.ends <= moment:
+            raise RefusedError(
+                Why.ENDED_KEY,
+                f"The security token included in the request is expired: it was valid until {key.ends:%FT%TZ}. "
+                "The metadata service of the instance has a new one.",
+                claim.service,
+            )
         if not hmac.compare_digest(_signature(claim, key, environ, body), claim.signature):
             raise RefusedError(
                 Why.WRONG_SIGNATURE,
@@ -64,7 +72,7 @@ class Signatures:
                 claim.service,
             )
         _check_payload(claim, environ, body)
-        return claim.service
+        return claim
 
 
 def _check_time(claim: Claim, now: datetime) -> None:

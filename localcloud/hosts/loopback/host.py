@@ -30,7 +30,7 @@ class LoopbackHost:
         self._state = HostState.BOOTING
         self._detail = ""
         self._user_data = NONE
-        self._metadata = MetadataService(spec, configuration.credentials.role)
+        self._metadata = MetadataService(spec)
         disk = Disk()
         self._ssh = SshServer(self.directory, self._environment, disk)
         self._faults = HostFaults(spec, configuration.state_dir, self._ssh, disk)

@@ -10,7 +10,6 @@ import time
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from localcloud.credentials import Key
 from localcloud.hosts.metadata.tree import document_tree, find, special_lists
 from localcloud.link.spec import HostSpec
 from localcloud.support.sockets import user_of_peer
@@ -35,14 +34,12 @@ class MetadataService:
 
     Args:
         spec: the instance.
-        role_key: the credentials of the instance's role, if it has one.
         of_a_machine: whether the service stands in a network namespace of the instance's own. All who ask are the
             instance's processes then, and each may ask, as on EC2.
     """
 
-    def __init__(self, spec: HostSpec, role_key: Key, of_a_machine: bool = False) -> None:
+    def __init__(self, spec: HostSpec, of_a_machine: bool = False) -> None:
         self.spec = spec
-        self.role_key = role_key
         self._of_a_machine = of_a_machine
         self._tokens: dict[str, float] = {}
         self._runner: web.AppRunner | None = None
@@ -90,7 +87,7 @@ class MetadataService:
     async def _get(self, request: web.Request) -> web.Response:
         self._check_token(request)
         path = request.match_info["path"]
-        answer = find(document_tree(self.spec, self.role_key), path, special_lists(self.spec))
+        answer = find(document_tree(self.spec), path, special_lists(self.spec))
         if answer is None:
             raise web.HTTPNotFound(text=f"no metadata under /{request.match_info['version']}/{path}")
         return web.Response(text=answer)

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
 from types import MappingProxyType
 
-from localcloud.credentials import Key
-from localcloud.link.spec import HostSpec, SpotNotice
-
-ROLE_CREDENTIALS_LAST = timedelta(hours=6)
+from localcloud.link.spec import HostSpec, RoleSession, SpotNotice
 
 Tree = dict[str, "str | Tree"]
 
@@ -46,23 +42,18 @@ def special_lists(spec: HostSpec) -> dict[str, str]:
     return {"meta-data/public-keys": f"0={spec.key_name or 'key'}"} if spec.public_key else {}
 
 
-def document_tree(spec: HostSpec, role_key: Key) -> Tree:
-    """Returns everything that the service answers for an instance under `/latest/`.
-
-    Args:
-        spec: the instance.
-        role_key: the credentials of its role, if it has one.
-    """
+def document_tree(spec: HostSpec) -> Tree:
+    """Returns everything that the service answers for an instance under `/latest/`."""
     tree: Tree = {
         "dynamic": {"instance-identity": {"document": _identity_document(spec)}},
-        "meta-data": _meta_data(spec, role_key),
+        "meta-data": _meta_data(spec),
     }
     if spec.user_data:
         tree["user-data"] = spec.user_data
     return tree
 
 
-def _meta_data(spec: HostSpec, role_key: Key) -> Tree:
+def _meta_data(spec: HostSpec) -> Tree:
     meta: Tree = {
         "ami-id": spec.image_id,
         "hostname": spec.hostname,
@@ -81,9 +72,12 @@ def _meta_data(spec: HostSpec, role_key: Key) -> Tree:
     if spec.tags_in_metadata:
         meta["tags"] = {"instance": {**spec.tags}}
     if spec.role:
-        meta["iam"] = {"security-credentials": {spec.role: _credentials(role_key)}}
+        meta["iam"] = {"security-credentials": {spec.role.name: _credentials(spec.role)}}
     if spec.spot_notice:
         meta["spot"] = _spot(spec.spot_notice)
+    if spec.rebalance_at:
+        recommendation = json.dumps({"noticeTime": spec.rebalance_at})
+        meta["events"] = {"recommendations": {"rebalance": recommendation}}
     return meta
 
 
@@ -92,17 +86,16 @@ def _spot(notice: SpotNotice) -> Tree:
     return {**action, "termination-time": notice.time} if notice.action == "terminate" else {**action}
 
 
-def _credentials(key: Key) -> str:
-    now = datetime.now(timezone.utc)
+def _credentials(role: RoleSession) -> str:
     return json.dumps(
         {
             "Code": "Success",
-            "LastUpdated": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "LastUpdated": role.last_updated,
             "Type": "AWS-HMAC",
-            "AccessKeyId": key.access_key_id,
-            "SecretAccessKey": key.secret_access_key,
-            "Token": key.session_token,
-            "Expiration": (now + ROLE_CREDENTIALS_LAST).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "AccessKeyId": role.access_key_id,
+            "SecretAccessKey": role.secret_access_key,
+            "Token": role.session_token,
+            "Expiration": role.expiration,
         },
         indent=2,
     )

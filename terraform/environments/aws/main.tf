@@ -10,7 +10,7 @@ terraform {
 
   # backend.hcl names the bucket and its region (see backend.hcl.example). terraform/init passes that file to Terraform.
   backend "s3" {
-    key          = "centavo/aws/terraform.tfstate"
+    key          = "centavo/aws/terraform.tfstate" # as in local.state_key
     encrypt      = true
     use_lockfile = true
   }
@@ -23,9 +23,18 @@ provider "aws" {
   default_tags {
     tags = local.tags
   }
+
+  # The controller writes these tags while a run goes on.
+  ignore_tags {
+    keys = ["centavo:run", "centavo:rank"]
+  }
 }
 
 locals {
+  # A controller on the head uses the same state. So the head's role may read and write it.
+  state_bucket = try(regex("(?m)^\\s*bucket\\s*=\\s*\"([^\"]+)\"", file("${path.module}/backend.hcl"))[0], null)
+  state_key    = "centavo/aws/terraform.tfstate"
+
   # These tags show what the cluster costs, once you activate them and centavo:cluster as cost allocation tags in the billing console.
   tags = {
     Project    = "centavo"
@@ -54,7 +63,10 @@ module "centavo" {
     owner = "136693071363" # Debian
     name  = "debian-12-amd64-20251006-2257"
   }
-  login_user      = "admin"
+  login_user = "admin"
+
+  controller_on_head = { state_bucket = local.state_bucket, state_key = local.state_bucket == null ? null : local.state_key }
+
   alarm_email     = var.alarm_email
   fact_path       = "/etc/ansible/facts.d"
   system_packages = ["libgomp1", "libquadmath0"] # MXNet needs these libraries; all else comes from the wheelhouse

@@ -1,8 +1,8 @@
 # The first two variables say what the nodes are. Change their defaults here. Or set them for a while from outside, as
 # TF_VAR_flavors and TF_VAR_head.
 variable "flavors" {
-  description = "Instance types that a fleet may have. market = \"spot\" buys a flavor at the spot price: EC2 then places it by its strategy price-capacity-optimized."
-  type        = map(object({ max_nodes = number, volume_gb = number, market = optional(string, "on-demand") }))
+  description = "Instance types that a fleet may have. market = \"spot\" buys a flavor at the spot price: EC2 then places it by its strategy price-capacity-optimized. on_demand_base = 2 buys the first two of its nodes on demand."
+  type        = map(object({ max_nodes = number, volume_gb = number, market = optional(string, "on-demand"), on_demand_base = optional(number, 0) }))
   default = {
     "t2.medium"  = { max_nodes = 12, volume_gb = 30 }
     "t2.large"   = { max_nodes = 12, volume_gb = 30 }

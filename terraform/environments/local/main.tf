@@ -19,6 +19,11 @@ provider "aws" {
 
   skip_metadata_api_check     = !var.instance_credentials
   skip_credentials_validation = true
+
+  # The controller writes these tags while a run goes on.
+  ignore_tags {
+    keys = ["centavo:run", "centavo:rank"]
+  }
 }
 
 module "centavo" {
@@ -54,11 +59,13 @@ module "centavo" {
     owner = "099720109477"
     name  = "ubuntu/images/hvm-ssd/ubuntu-xenial-16.04-amd64-server-20170721"
   }
-  fact_path       = "~/facts.d"
+  fact_path = "~/facts.d"
+
+  controller_on_head = {} # the state is a file, which the head gets a copy of
+
   ssh_public_key  = var.ssh_public_key
   customer_key    = false
   flow_logs       = false
-  reaper          = false # the local cloud runs no functions; `centavo reap` does the same by hand
   check_quotas    = false
   destroy_results = true
   require_tls     = false # the local cloud's endpoint is plain HTTP on loopback

@@ -15,8 +15,17 @@ provider "aws" {
   region = var.region
 }
 
-# IAM allows 6144 characters in a policy, so the file has no room for much more.
+locals {
+  # IAM allows 6144 characters in a policy, so there are two: what Terraform makes, and what a run needs.
+  policies = {
+    build = "What `make apply` and `make destroy` with environments/aws need to make and remove a cluster"
+    run   = "What a run with environments/aws needs on a cluster that is there"
+  }
+}
+
 resource "aws_iam_policy" "this" {
+  for_each = local.policies
+
   #checkov:skip=CKV_AWS_286:Who makes the nodes' roles may give them rights; IAM limits that to roles named centavo-*
   #checkov:skip=CKV_AWS_287:The policy lets nobody read credentials
   #checkov:skip=CKV_AWS_288:What EC2 and KMS make has no name before it is made; conditions limit it to the region
@@ -24,9 +33,9 @@ resource "aws_iam_policy" "this" {
   #checkov:skip=CKV_AWS_290:What EC2 and KMS make has no name before it is made; conditions limit it to the region
   #checkov:skip=CKV_AWS_355:Actions that only describe take no resource
 
-  name        = "centavo-operator"
-  description = "What a person needs to run Centavo with environments/aws"
-  policy      = replace(file("${path.module}/../../environments/aws/policy.json"), "us-east-1", var.region)
+  name        = "centavo-${each.key}"
+  description = each.value
+  policy      = replace(file("${path.module}/../../environments/aws/policies/${each.key}.json"), "us-east-1", var.region)
 }
 
 resource "aws_iam_group" "this" {
@@ -34,6 +43,8 @@ resource "aws_iam_group" "this" {
 }
 
 resource "aws_iam_group_policy_attachment" "this" {
+  for_each = aws_iam_policy.this
+
   group      = aws_iam_group.this.name
-  policy_arn = aws_iam_policy.this.arn
+  policy_arn = each.value.arn
 }

@@ -1,6 +1,6 @@
-output "policy_arn" {
-  description = "ARN of the policy, for users and roles that are not in the group."
-  value       = aws_iam_policy.this.arn
+output "policy_arns" {
+  description = "ARNs of the two policies, `build` and `run`, for users and roles that are not in the group."
+  value       = { for name, policy in aws_iam_policy.this : name => policy.arn }
 }
 
 output "group" {

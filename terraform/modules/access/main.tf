@@ -1,6 +1,17 @@
 locals {
   roles = toset(var.profiles == null ? ["head", "worker"] : [])
+
+  # What belongs to this account in this region. Conditions limit it to what has the cluster's tag.
+  here      = "${data.aws_region.this.name}:${data.aws_caller_identity.this.account_id}"
+  groups    = "arn:${data.aws_partition.this.partition}:autoscaling:${local.here}:autoScalingGroup:*:autoScalingGroupName/*"
+  instances = "arn:${data.aws_partition.this.partition}:ec2:${local.here}:instance/*"
 }
+
+data "aws_caller_identity" "this" {}
+
+data "aws_partition" "this" {}
+
+data "aws_region" "this" {}
 
 # The plan fails when there is no such profile.
 data "aws_iam_instance_profile" "existing" {
@@ -60,6 +71,14 @@ data "aws_iam_policy_document" "bucket" {
     resources = ["${var.bucket_arn}/*"]
   }
 
+  # Every node lets in whose SSH key lies here (controller/warden/door.py). No node says who that is.
+  statement {
+    sid       = "WriteNoKeysOfPeople"
+    effect    = "Deny"
+    actions   = ["s3:PutObject", "s3:DeleteObject"]
+    resources = ["${var.bucket_arn}/control/keys/*"]
+  }
+
   dynamic "statement" {
     for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
 
@@ -86,14 +105,14 @@ data "aws_iam_policy_document" "head_warden" {
 
   statement {
     sid       = "SeeTheGroups"
-    actions   = ["autoscaling:DescribeAutoScalingGroups"]
-    resources = ["*"] # IAM cannot limit this action to a resource.
+    actions   = ["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"]
+    resources = ["*"] # IAM cannot limit these actions to a resource.
   }
 
   statement {
     sid       = "EmptyTheClustersGroups"
     actions   = ["autoscaling:SetDesiredCapacity", "autoscaling:SetInstanceProtection"]
-    resources = ["arn:*:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"]
+    resources = [local.groups]
 
     condition {
       test     = "StringEquals"
@@ -105,7 +124,7 @@ data "aws_iam_policy_document" "head_warden" {
   statement {
     sid       = "EndTheHead"
     actions   = ["ec2:StopInstances", "ec2:TerminateInstances"]
-    resources = ["arn:*:ec2:*:*:instance/*"]
+    resources = [local.instances]
 
     condition {
       test     = "StringEquals"
@@ -126,7 +145,7 @@ data "aws_iam_policy_document" "worker_warden" {
   statement {
     sid       = "EndTheWorker"
     actions   = ["autoscaling:TerminateInstanceInAutoScalingGroup"]
-    resources = ["arn:*:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"]
+    resources = [local.groups]
 
     condition {
       test     = "StringEquals"
@@ -159,6 +178,59 @@ resource "aws_iam_role_policy" "logs" {
   name   = "logs"
   role   = aws_iam_role.this[each.key].id
   policy = data.aws_iam_policy_document.logs.json
+}
+
+# A controller on the head (`--detach`) reads what Terraform has made, and changes the number of workers. It can't make, replace or
+# remove anything, change a launch template, or hand a role to anything.
+resource "aws_iam_role_policy" "controller" {
+  count = var.profiles == null && var.controller != null ? 1 : 0
+
+  name   = "controller"
+  role   = aws_iam_role.this["head"].id
+  policy = templatefile("${path.module}/controller.json.tftpl", { cluster = var.name, bucket_arn = var.bucket_arn })
+}
+
+# Terraform's state may lie in a bucket of its own. Terraform locks it with an object beside it.
+data "aws_iam_policy_document" "state" {
+  count = try(var.controller.state_bucket, null) == null ? 0 : 1
+
+  statement {
+    sid       = "FindTheState"
+    actions   = ["s3:ListBucket"]
+    resources = ["arn:*:s3:::${var.controller.state_bucket}"]
+  }
+
+  statement {
+    sid       = "ReadAndWriteTheState"
+    actions   = ["s3:GetObject", "s3:PutObject"]
+    resources = ["arn:*:s3:::${var.controller.state_bucket}/${var.controller.state_key}"]
+  }
+
+  statement {
+    sid       = "LockTheState"
+    actions   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
+    resources = ["arn:*:s3:::${var.controller.state_bucket}/${var.controller.state_key}.tflock"]
+  }
+
+  statement {
+    sid       = "UseTheStatesKey"
+    actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+    resources = ["arn:*:kms:*:*:key/*"]
+
+    condition {
+      test     = "ForAnyValue:StringEquals"
+      variable = "kms:ResourceAliases"
+      values   = ["alias/${var.controller.state_key_alias}"]
+    }
+  }
+}
+
+resource "aws_iam_role_policy" "state" {
+  count = var.profiles == null ? length(data.aws_iam_policy_document.state) : 0
+
+  name   = "state"
+  role   = aws_iam_role.this["head"].id
+  policy = data.aws_iam_policy_document.state[0].json
 }
 
 # Systems Manager opens sessions on the head only. The policy of AWS for this purpose, AmazonSSMManagedInstanceCore, also allows

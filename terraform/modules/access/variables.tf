@@ -38,6 +38,16 @@ variable "profiles" {
   default = null
 }
 
+variable "controller" {
+  description = "What a controller on the head needs. state_bucket and state_key: where Terraform's S3 backend has the state, if it does. state_key_alias: the alias of the KMS key that encrypts that bucket. Null: no controller runs on the head."
+  type = object({
+    state_bucket    = optional(string)
+    state_key       = optional(string)
+    state_key_alias = optional(string, "centavo-state")
+  })
+  default = null
+}
+
 variable "tags" {
   description = "Tags of every resource."
   type        = map(string)

@@ -80,6 +80,11 @@ resource "aws_launch_template" "this" {
     }
 
     precondition {
+      condition     = local.spot || var.on_demand_base == 0
+      error_message = "on_demand_base of ${var.flavor} is ${var.on_demand_base}, but all its nodes are bought on demand. Set its market to \"spot\", or remove on_demand_base from its settings in flavors."
+    }
+
+    precondition {
       condition     = var.cpu_credits == null || data.aws_ec2_instance_type.this.burstable_performance_supported
       error_message = "cpu_credits of ${var.flavor} is ${jsonencode(var.cpu_credits)}, but this flavor is not burstable and has no CPU credits. Remove cpu_credits from its settings in flavors."
     }
@@ -125,7 +130,7 @@ resource "aws_autoscaling_group" "this" {
 
     content {
       instances_distribution {
-        on_demand_base_capacity                  = 0
+        on_demand_base_capacity                  = var.on_demand_base
         on_demand_percentage_above_base_capacity = 0
         spot_allocation_strategy                 = "price-capacity-optimized"
       }

@@ -49,6 +49,17 @@ variable "market" {
   }
 }
 
+variable "on_demand_base" {
+  description = "Of a flavor with market = \"spot\": so many of its nodes are bought on demand, which EC2 does not take back. Those above it are bought on spot."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.on_demand_base >= 0 && floor(var.on_demand_base) == var.on_demand_base
+    error_message = "on_demand_base of ${var.flavor} is ${var.on_demand_base}. Give a whole number of nodes, 0 or more."
+  }
+}
+
 variable "cpu_credits" {
   description = "CPU credits of a burstable flavor. \"standard\": a node without credits is slow. \"unlimited\": a node without credits costs extra. Null: the default of AWS for the instance type."
   type        = string

@@ -79,6 +79,30 @@ def _interrupt(world: World, node: Node) -> Duration:
     return SPOT_NOTICE_S + world.boot_s
 
 
+def _recommend(world: World, node: Node) -> Duration:
+    world.recommend(node)
+    return world.boot_s
+
+
+def _reclaim_all(world: World) -> Duration | None:
+    """Takes all ranks back at once. For a while after their end there is no capacity on the spot market."""
+    ranks = [node for node in world.ranks() if world.trains(node)]
+    if not ranks:
+        return None
+    for node in ranks:
+        world.interrupt(node)
+    before = dict(world.capacity_limits)
+    world.capacity_limits.update(dict.fromkeys(world.on_spot, 0))
+
+    def give_again() -> None:
+        world.capacity_limits.clear()
+        world.capacity_limits.update(before)
+
+    duration = SPOT_NOTICE_S + A_WHILE_S
+    _later(world, duration, give_again)
+    return duration + world.boot_s
+
+
 def _skew(seconds: float, world: World, node: Node) -> Duration:
     node.clock_ahead_s = seconds
     return 0.0
@@ -194,6 +218,8 @@ EVENTS: dict[str, Happening] = {
     "reboot-head": _reboot_head,
     "interrupt-member": partial(_on, _member, _interrupt),
     "interrupt-leaving": partial(_on, _leaving, _interrupt),
+    "rebalance-member": partial(_on, _member, _recommend),
+    "reclaim-all": _reclaim_all,
     "skew+member": partial(_on, _member, partial(_skew, SKEW_S)),
     "skew-member": partial(_on, _member, partial(_skew, -SKEW_S)),
     "skew+newest": partial(_on, _newest, partial(_skew, SKEW_S)),
@@ -234,7 +260,7 @@ EVENTS: dict[str, Happening] = {
 }
 MAY_END_EARLY = ("lose-head", "hostile-says-failed")
 """Events after which a training may end without success, with everything given back."""
-LOSES_ALL = ("lose-all", "reboot-head", "lose-head", "kill-launcher", "kill-launcher-for-good")
+LOSES_ALL = ("lose-all", "reclaim-all", "reboot-head", "lose-head", "kill-launcher", "kill-launcher-for-good")
 """Events that end all ranks, so that the training goes on from its last checkpoint."""
 STANDS_STILL = ("hang-rank", "hang-leaving-rank", "freeze-member", "freeze-member-a-while", "freeze-newest")
 """Events that may stop the training without ending it, so that a restart of its launcher is the remedy."""

@@ -47,8 +47,8 @@ def the_hosts_file_names_a_holder_of_the_state(trial: Trial) -> Iterator[str]:
 
 def every_fault_heals_or_the_run_ends(trial: Trial) -> Iterator[str]:
     """Checks invariant 3."""
-    if trial.watch.heal_passes > MOST_STUCK_PASSES:
-        yield f"{trial.watch.heal_passes} passes in a row changed nothing: {trial.watch.stuck_on}"
+    if trial.watch.stuck_passes > MOST_STUCK_PASSES:
+        yield f"{trial.watch.stuck_passes} passes in a row changed nothing: {trial.watch.stuck_on}"
     if trial.is_endless:
         yield f"the run did not end until {iso(trial.world.now)}: step {trial.world.step:.0f}, {trial.watch.stuck_on}"
     elif trial.report is None and not trial.fault_of_program and not _only_the_disk_fails(trial):

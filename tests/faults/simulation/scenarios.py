@@ -9,7 +9,7 @@ from typing import Any
 from controller.decide import DecisionInput
 from controller.domain import Decision, Fleet, Verdict
 from controller.domain.reasons import Said
-from tests.unit.controller.harness import SETTINGS, new_world
+from tests.unit.controller.harness import SETTINGS, SPEEDS, new_world
 from tests.unit.controller.world import World
 
 MOVES_AT_STEP = 60
@@ -33,10 +33,16 @@ class Scenario:
     phases: tuple[str, ...]
     ends_on: Mapping[str, int]
     world: Mapping[str, Any] = field(default_factory=dict)
+    is_on_spot: bool = False
+    """Whether all nodes are bought on spot. Then EC2 takes one back in the middle."""
 
     def new_world(self) -> World:
         """Returns the world at the beginning."""
-        return new_world(total_steps=600, **{**self.world, **_copies(self.world)})
+        on_spot = tuple(SPEEDS) if self.is_on_spot else ()
+        world = new_world(total_steps=600, on_spot=on_spot, **{**self.world, **_copies(self.world)})
+        if self.is_on_spot:
+            _take_one_back(world)
+        return world
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -58,8 +64,21 @@ class Scenario:
 
     @property
     def most(self) -> Fleet:
-        """The largest fleet that may be asked for."""
-        return Fleet(self.initial).union(Fleet(self.target or {}))
+        """The largest fleet that may be asked for. What EC2 takes back may be replaced from any pool."""
+        most = Fleet(self.initial).union(Fleet(self.target or {}))
+        return most.plus(Fleet(dict.fromkeys(SPEEDS, most.size))) if self.is_on_spot else most
+
+
+def _take_one_back(world: World) -> None:
+    """Lets EC2 take a node back once the training is under way."""
+    is_due = [True]
+
+    def look(tick: float) -> None:
+        if is_due and world.step >= MOVES_AT_STEP and world.ranks():
+            is_due.pop()
+            world.interrupt(world.ranks()[-1])
+
+    world.at_each_tick.append(look)
 
 
 def _copies(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,6 +94,7 @@ SCENARIOS = {
         Scenario("overlap", MIXED, {"c5.large": 3}, MOVING, {"c5.large": 3}),
         Scenario("disjoint", {"t2.medium": 2, "c5.xlarge": 1}, {"c5.large": 3}, MOVING, {"c5.large": 3}),
         Scenario("shrink", {"c5.large": 3}, {"c5.large": 2}, ("steady", "shrinking"), {"c5.large": 2}),
+        Scenario("spot", {"c5.large": 3}, None, MOVING, {"c5.large": 2, "t2.medium": 1}, is_on_spot=True),
         Scenario(
             "rollback",
             MIXED,

@@ -96,7 +96,14 @@ class Trial:
             self.world.plots.append(_plot(planned, self.world))
             if isinstance(planned, SecondController):
                 planned.start = self._run_second
-        self.watch = Watch(self.world, self.capacity_file, self.is_troubled, self.world.now + LONGEST_S)
+        self.watch = Watch(
+            self.world,
+            self.capacity_file,
+            self.is_troubled,
+            self.world.now + LONGEST_S,
+            has_begun=lambda: any(planned.fired_at is not None for planned in self.planned),
+            has_happened=lambda: self.has_happened,
+        )
         self.world.at_each_tick.append(self.watch.tick)
 
     def _note_phase(self, number: int, name: str) -> None:

@@ -27,7 +27,11 @@ class Watch:
     Attributes:
         is_troubled: Whether a fault still goes on.
         latest: When the run must have ended.
-        heal_passes: The most passes in a row that changed nothing although something was left to do.
+        has_begun: Whether the first fault has happened.
+        has_happened: Whether all faults have happened.
+        heal_passes: How many passes there were from the first fault's beginning until all of them were over and every
+            paid node trained, or the run had ended with none.
+        stuck_passes: The most passes in a row that changed nothing although something was left to do.
         stuck_on: What was left to do then.
         disagreements: What did not agree at rest.
     """
@@ -36,12 +40,17 @@ class Watch:
     capacity_file: Path
     is_troubled: Callable[[], bool]
     latest: float
+    has_begun: Callable[[], bool]
+    has_happened: Callable[[], bool]
     heal_passes: int = 0
+    stuck_passes: int = 0
     stuck_on: str = ""
     disagreements: list[str] = field(default_factory=list)
     _state: tuple[Any, ...] = ()
     _unchanged_since: float = 0.0
     _looks: int = 0
+    _calls_before: int | None = None
+    _is_healed: bool = False
     _step: float = -1.0
     _at_rest_since: float | None = None
 
@@ -61,11 +70,20 @@ class Watch:
         else:
             self._looks = len(world.calls)
         self._check_rest(undone)
+        self._count_healing(undone)
 
     def _count(self, undone: str) -> None:
         passes = self.world.calls[self._looks :].count("facts")
-        if passes > self.heal_passes:
-            self.heal_passes, self.stuck_on = passes, undone
+        if passes > self.stuck_passes:
+            self.stuck_passes, self.stuck_on = passes, undone
+
+    def _count_healing(self, undone: str) -> None:
+        if self._is_healed or not self.has_begun():
+            return
+        if self._calls_before is None:
+            self._calls_before = len(self.world.calls)
+        self.heal_passes = self.world.calls[self._calls_before :].count("facts")
+        self._is_healed = self.has_happened() and not self.is_troubled() and not undone
 
     def _undone(self) -> str:
         """Returns what is left to do; empty where every paid node trains."""

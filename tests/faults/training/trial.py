@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -30,7 +31,8 @@ GOING_S = 60.0
 """How long workers may take to end after the launcher. One that has just been started has to warm up first."""
 FAULTY_RANK = Path(__file__).parents[2] / "support" / "faulty_rank.py"
 BUCKET = "training"
-NET = 97
+_NETS = itertools.cycle(range(97, 104))
+"""Trainings that run side by side have addresses of their own."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Trial:
 
     def __init__(self, directory: Path, plot: Plot) -> None:
         self.plot, self.directory = plot, directory
-        self.fleet = Fleet(directory / "fleet", settings(plot), net=NET)
+        self.fleet = Fleet(directory / "fleet", settings(plot), net=next(_NETS))
         self.cloud = LocalCloud(directory / "cloud") if plot.s3 else None
         self.told: list[str] = []
         self.has_happened = False

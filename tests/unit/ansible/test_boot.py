@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -93,3 +94,22 @@ def test_every_way_to_make_a_node_usable_begins_with_this_role() -> None:
     for playbook in ("site.yml", "wheelhouse.yml"):
         first = yaml.safe_load((ROLE.parents[1] / "playbooks" / playbook).read_text())[0]
         assert first["roles"] == ["boot"]
+
+
+def waiting_for_lock(folder: Path, boot_s: int) -> subprocess.CompletedProcess[str]:
+    tasks = yaml.safe_load((ROLE / "tasks" / "main.yml").read_text())
+    script = next(task["ansible.builtin.raw"] for task in tasks if "prepare itself" in task["name"])
+    script = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(script).render(centavo={"boot_s": boot_s})
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    return subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_node_that_prepares_itself_is_waited_for(tmp_path: Path) -> None:
+    assert waiting_for_lock(tmp_path, 0).returncode == 0, "most nodes have no lock"
+    lock = tmp_path / ".config" / "centavo" / "boot.lock"
+    lock.parent.mkdir(parents=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        ended = waiting_for_lock(tmp_path, 0)
+        assert ended.returncode == 1 and "still prepares itself after 0 s" in ended.stderr
+    assert waiting_for_lock(tmp_path, 0).returncode == 0

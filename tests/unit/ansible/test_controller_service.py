@@ -28,15 +28,17 @@ class Service:
         self._script("bin/sleep", f'echo "$1" >> {root}/slept')
         environment = jinja2.Environment()
         environment.filters |= {"quote": shlex.quote, "regex_replace": lambda text, old, new: re.sub(old, new, text)}
-        text = environment.from_string((ROLE / "templates" / "controller.j2").read_text()).render(
-            {name: value for name, value in VARIABLES.items() if isinstance(value, int)},
-            controller={"environment": {}, "python": str(root / "bin" / "controller"), "options": ["optimize"]},
-            controller_root=str(root),
-            node_root=str(root),
-            node_fact_path=str(root / "facts.d"),
-            ansible_env={"HOME": str(root)},
-        )
-        (root / "program").write_text(text)
+        variables = {
+            **{name: value for name, value in VARIABLES.items() if isinstance(value, int)},
+            "controller": {"environment": {}, "tools": None, "options": ["optimize"]},
+            "controller_python": str(root / "bin" / "controller"),
+            "controller_root": str(root),
+            "node_root": str(root),
+            "node_fact_path": str(root / "facts.d"),
+        }
+        for template, file in (("controller", "program"), ("controller.environment", "bin/controller.environment")):
+            text = (ROLE / "templates" / f"{template}.j2").read_text()
+            (root / file).write_text(environment.from_string(text).render(variables))
 
     def _script(self, name: str, line: str) -> None:
         (self.root / name).write_text(f"#!/bin/sh\n{line}\n")

@@ -51,7 +51,7 @@ def hashed(name: str) -> dict[str, str]:
 
 
 def test_there_is_a_file_for_each_set_of_packages_that_a_pipeline_installs() -> None:
-    assert HASHED == ["all", "build", "lint-3.10", "lint-3.11", "node", "security", "uv"]
+    assert HASHED == ["all", "build", "controller", "lint-3.10", "lint-3.11", "node", "security", "uv"]
 
 
 def test_the_versions_are_those_of_the_set_up() -> None:
@@ -59,7 +59,7 @@ def test_the_versions_are_those_of_the_set_up() -> None:
     assert hashed("all") == wanted(REQUIREMENTS / "constraints.txt")
 
 
-@pytest.mark.parametrize("name", ["build", "node", "uv"])
+@pytest.mark.parametrize("name", ["build", "controller", "node", "uv"])
 def test_what_is_installed_first_has_the_same_versions(name: str) -> None:
     assert hashed(name).items() <= hashed("all").items()
     assert wanted(REQUIREMENTS / f"{name}.txt").keys() <= hashed(name).keys()

@@ -25,7 +25,7 @@ class Services:
         self._api_port = configuration.settings.port
         self._open_way = asyncio.Event()
         self._open_way.set()
-        self._metadata = MetadataService(spec, configuration.credentials.role, of_a_machine=True)
+        self._metadata = MetadataService(spec, of_a_machine=True)
         self._forwardings: list[Forwarding] = []
         self._resolver: Resolver | None = None
 

@@ -1,4 +1,16 @@
 mock_provider "aws" {
+  mock_data "aws_caller_identity" {
+    defaults = { account_id = "123456789012" }
+  }
+
+  mock_data "aws_partition" {
+    defaults = { partition = "aws" }
+  }
+
+  mock_data "aws_region" {
+    defaults = { name = "eu-west-1" }
+  }
+
   mock_data "aws_iam_policy_document" {
     defaults = { json = "{\"Version\":\"2012-10-17\",\"Statement\":[]}" }
   }
@@ -69,6 +81,17 @@ run "the_switch_of_a_node_is_limited_to_its_cluster" {
       if !contains(statement.actions, "autoscaling:DescribeAutoScalingGroups")
     ])
     error_message = "A node may change only what carries its cluster's tag."
+  }
+
+  assert {
+    condition = toset(flatten([
+      for statement in concat(data.aws_iam_policy_document.head_warden.statement, data.aws_iam_policy_document.worker_warden.statement) : statement.resources
+      if !contains(statement.actions, "autoscaling:DescribeAutoScalingGroups")
+      ])) == toset([
+      "arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/*",
+      "arn:aws:ec2:eu-west-1:123456789012:instance/*",
+    ])
+    error_message = "A node may change only what belongs to this account in this region."
   }
 
   assert {

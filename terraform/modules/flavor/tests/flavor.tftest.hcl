@@ -138,6 +138,41 @@ run "a_spot_group_buys_spot_by_price_and_capacity" {
   }
 }
 
+run "a_spot_group_keeps_a_floor_of_nodes_on_demand" {
+  command = plan
+
+  variables {
+    market         = "spot"
+    on_demand_base = 2
+  }
+
+  assert {
+    condition     = aws_autoscaling_group.this.mixed_instances_policy[0].instances_distribution[0].on_demand_base_capacity == 2
+    error_message = "The first two nodes must be bought on demand."
+  }
+}
+
+run "refuses_a_floor_where_all_nodes_are_on_demand" {
+  command = plan
+
+  variables {
+    on_demand_base = 2
+  }
+
+  expect_failures = [aws_launch_template.this]
+}
+
+run "refuses_a_floor_that_is_no_number_of_nodes" {
+  command = plan
+
+  variables {
+    market         = "spot"
+    on_demand_base = 1.5
+  }
+
+  expect_failures = [var.on_demand_base]
+}
+
 run "a_flavor_that_ec2_takes_into_the_placement_group_uses_it" {
   command = plan
 

@@ -66,7 +66,7 @@ def test_people_are_told_how_long_preparing_took_and_since_when_each_node_is_the
     workers = desk.cluster.last_workers()
     desk.cluster.seen = tuple(replace(each, launched_at=launched.get(each.instance_id)) for each in workers)
     desk.doer.do([Configure(("i-1", "i-3"), with_head=False)])
-    assert desk.told[-1] == "prepared in 30 s; warm after its launch: i-1 42 s, i-3 45 s"
+    assert desk.told[-1] == "2 x a prepared in 30 s; warm after launch: 42 to 45 s"
 
 
 def test_what_changes_the_training_is_told(desk: Desk) -> None:

@@ -464,7 +464,7 @@ def test_people_are_told_each_step_of_a_move_once(desk: Desk) -> None:
         f"1: capacity {SOURCE} -> {UNION}",
         f"1: waiting for nodes to run: {TARGET}",
         "1: preparing 3 nodes",
-        "1: prepared in 0 s",
+        f"1: {TARGET} prepared in 0 s",
         "1: 3 new nodes join",
         "1: the hosts file names 5 nodes",
         f"1: 2 nodes leave: {SOURCE} -> {TARGET}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -162,10 +163,10 @@ def test_the_hosts_file_gets_the_addresses_and_the_journal_knows_of_the_members_
 
 
 def test_results_come_into_the_runs_folder_again_and_again(desk: Desk) -> None:
-    desk.nodes.fetch_results()
-    desk.nodes.fetch_results()
     results = desk.reaching.run_directory / "results"
-    assert results.is_dir()
+    assert desk.nodes.fetch_results() is False and results.is_dir()
+    (results / "scores.json").touch()
+    assert desk.nodes.fetch_results() is True
     assert [(p["playbook"], p["destination"]) for p in desk.playbooks.played] == [("fetch.yml", str(results))] * 2
 
 
@@ -189,6 +190,30 @@ def test_the_first_nodes_get_a_copy_of_the_training_config(desk: Desk) -> None:
     desk.nodes.configure(desk.workers, 40.0)
     original = desk.reaching.environment.path(desk.reaching.environment.settings.training.config)
     assert desk.reaching.training_config.read_bytes() == original.read_bytes()
+
+
+def test_nodes_that_come_later_can_prepare_themselves_as_the_first_ones_were_prepared(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, is_built=True)
+    run = desk.reaching.run_directory
+    (desk.reaching.environment.root / "ansible").symlink_to(Path(__file__).resolve().parents[4] / "ansible")
+    (run / "head_key.pub").write_text("ssh-ed25519 AAAA\n")
+    desk.playbooks.error = AnsibleError("site.yml failed")
+    for configure in (lambda: desk.nodes.configure(desk.workers, 40.0), desk.nodes.configure_all):
+        with pytest.raises(AnsibleError):
+            configure()
+        assert not (run / "boot.json").exists(), "what has not prepared a node prepares no other one"
+    desk.playbooks.error = None
+    desk.nodes.configure(desk.workers, 40.0)
+    pointer = json.loads((run / "boot.json").read_text())
+    desk.nodes.configure_all()
+    assert json.loads((run / "boot.json").read_text()) == pointer
+    with tarfile.open(run / "boot.tar.gz") as archive:
+        file = archive.extractfile("variables.json")
+        assert file is not None
+        variables = json.load(file)
+    assert variables["head"]["instance_id"] == desk.head
+    assert variables["centavo"]["wheelhouse"]["key"] == archive_key(FROM_HEAD)
+    assert "url" not in variables["centavo"]["wheelhouse"], "a signed URL would be of no use later"
 
 
 def test_packages_that_only_the_head_can_build_are_built_there_and_uploaded_once(tmp_path: Path) -> None:

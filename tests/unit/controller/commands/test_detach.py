@@ -53,12 +53,16 @@ def test_what_the_head_can_not_do_is_refused_before_a_run_is_made(
     assert not (root / "runs").exists()
 
 
-def test_a_head_without_the_controllers_packages_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_whose_terraform_the_head_can_not_run_is_refused_before_a_run_is_made(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edited(root, "nodes", wheelhouse={"python": "3.11", "glibc": "2.36"})
     monkeypatch.setattr("controller.commands.context.export", lambda environment: None)
+    monkeypatch.setattr("platform.machine", lambda: "arm64")
     made = open_context(root, "test", PlainReporter(), SystemClock())
-    with pytest.raises(ConfigError, match="not yet the controller's"):
+    with pytest.raises(ConfigError, match="this machine is Linux on arm64"):
         is_detached(made, parser().parse_args(["optimize", "--detach"]))
+    assert not (root / "runs").exists()
 
 
 def test_the_setting_counts_unless_the_command_line_says_otherwise(root: Path, context: Context) -> None:

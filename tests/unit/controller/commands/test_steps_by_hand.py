@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,13 @@ def test_configure_prepares_the_nodes_and_starts_nothing(one: Controller, root: 
     assert centavo(root, "configure") == 0
     assert all(node.is_configured for node in one.world.nodes) and not one.world.is_started
     assert one.journal.stage() is Stage.STARTING
-    assert "The nodes are prepared" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "The nodes are prepared" in said
+    told = [event["message"] for event in one.journal.events() if " prepared in " in event["message"]]
+    assert told and all(line in said for line in told)
+    assert all(re.fullmatch(r"\d x \S+ prepared in \d+ s; warm after launch: .* s", line) for line in told)
+    assert centavo(root, "configure") == 0
+    assert " prepared in " not in capsys.readouterr().out
 
 
 def test_train_prepares_the_nodes_and_starts_the_training_on_all_of_them(one: Controller, root: Path) -> None:

@@ -10,13 +10,17 @@ from typing import Any, cast
 import pytest
 
 from controller.cluster import LiveCluster
-from controller.domain.errors import AnsibleError, CentavoError, HeadError
+from controller.config.settings import WheelhouseSettings
+from controller.domain.errors import AnsibleError, CentavoError, HeadError, SupplyError
 from controller.domain.lease import Lease, Place
 from controller.handover.handing import Handing
+from controller.handover.kit import Kit
 from controller.owning.keys import JOURNAL_NAME, LEASE, of_run
 from controller.owning.lease_document import to_document
+from tests.unit.controller.handover.tools_in_memory import TOOLS_DIGEST, NoTools, ToolsInMemory
 from tests.unit.controller.harness import Controller, new_world
 from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim
+from tests.unit.controller.supplying import Builder, NoBuilder, WorldStore
 
 
 class Nodes:
@@ -61,19 +65,6 @@ class Cluster:
         return type("Observation", (), {"head": head})()
 
 
-class Store:
-    """A bucket that takes bundles."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-
-    def write(self, bucket: str, key: str, content: bytes) -> None:
-        self.kept[key] = content
-
-    def url_to_read(self, bucket: str, key: str, valid_s: float) -> str:
-        return f"https://{bucket}/{key}?signed"
-
-
 class HandedRun:
     """A run that is handed over, and all that the hand-over touches."""
 
@@ -82,7 +73,8 @@ class HandedRun:
         self.one = Controller(self.world, root)
         self.one.bring_up()
         self.run = self.one.journal.info().run
-        self.bucket, self.store, self.notes = BucketInMemory(), Store(), list[str]()
+        self.bucket, self.store, self.notes = BucketInMemory(), WorldStore(), list[str]()
+        self.kit = Kit(None, self.store, NoBuilder(), NoTools(), self.notes.append)
         self.nodes = Nodes(self.take_the_lease)
         self.cluster = Cluster(self.one.cluster, self.nodes)
 
@@ -100,7 +92,7 @@ class HandedRun:
     def hand_over(self) -> Lease:
         handing = Handing(
             self.one.environment, cast(LiveCluster, self.cluster), self.one.journal, self.one.clock, self.store,
-            self.bucket, lambda: self.nodes.done.append("give back"), self.notes.append,
+            self.bucket, self.kit, lambda: "a-lineage", lambda: self.nodes.done.append("give back"), self.notes.append,
         )  # fmt: skip
         return handing.hand_over()
 
@@ -115,17 +107,37 @@ def test_the_lease_is_given_back_when_all_is_placed_and_the_head_takes_it(handed
     assert lease.holder.place is Place.HEAD and lease.run == handed.run
     assert handed.nodes.done == ["configure", "place", "give back", "start"]
     assert handed.cluster.looks == 3, "the head was waited for"
-    [(key, content)] = handed.store.kept.items()
+    [((_, key), content)] = handed.store.objects.items()
     placed = handed.nodes.placed
     assert placed["sha256"] in key and placed["size"] == len(content) and key in placed["url"]
     assert ["--run", handed.run] == placed["options"][3:5]
+    assert (placed["lineage"], placed["packages"], placed["tools"]) == ("a-lineage", None, None)
+
+
+def test_a_head_with_a_wheelhouse_gets_packages_and_tools_before_the_lease_is_given_back(
+    handed: HandedRun, tmp_path: Path
+) -> None:
+    settings = WheelhouseSettings(python="3.11", glibc="2.36")
+    handed.kit = Kit(settings, handed.store, Builder(tmp_path), ToolsInMemory(tmp_path), handed.notes.append)
+    handed.hand_over()
+    placed = handed.nodes.placed
+    assert placed["packages"]["made_for"]["python"] == "3.11" and placed["tools"]["digest"] == TOOLS_DIGEST
+    assert {key.split("/")[1] for _, key in handed.store.objects if key.startswith("control/")} == {"bundles", "tools"}
+
+
+def test_tools_that_can_not_be_had_leave_the_run_here(handed: HandedRun, tmp_path: Path) -> None:
+    settings = WheelhouseSettings(python="3.11", glibc="2.36")
+    handed.kit = Kit(settings, handed.store, Builder(tmp_path), NoTools(), handed.notes.append)
+    with pytest.raises(SupplyError):
+        handed.hand_over()
+    assert handed.nodes.done == ["configure"]
 
 
 def test_a_head_that_never_answers_changes_nothing(handed: HandedRun) -> None:
     handed.cluster.answers_at = 10_000
     with pytest.raises(HeadError, match="did not answer within 30 s"):
         handed.hand_over()
-    assert handed.nodes.done == [] and handed.store.kept == {}
+    assert handed.nodes.done == [] and handed.store.objects == {}
 
 
 @pytest.mark.parametrize("step", ["configure", "place"])

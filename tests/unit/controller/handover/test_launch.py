@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from controller.config.load import load_environment
-from controller.handover.launch import options_on_head, variables_on_head
+from controller.handover.launch import options_on_head, variables_for_ansible, variables_on_head
 from tests.unit.controller.harness import SETTINGS
 
 EXPORTED = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_EC2_METADATA_DISABLED": "true", "GOGC": "400"}
@@ -48,3 +48,22 @@ def test_it_goes_on_with_this_run_and_begins_none(tmp_path: Path) -> None:
     environment_at(tmp_path)
     options = options_on_head(load_environment(tmp_path, "test", {}), "20261123T000000Z", "list-price")
     assert options == ["--env", "test", "optimize", "--run", "20261123T000000Z", "--policy", "list-price", "--plain"]
+
+
+def test_terraform_plans_the_same_cluster_there(tmp_path: Path) -> None:
+    environment_at(tmp_path)
+    given = {"TF_VAR_flavors": "{}", "TF_VAR_ssh_public_key": "mine", "TF_VAR_instance_credentials": "false"}
+    variables = variables_on_head(load_environment(tmp_path, "test", {}), given)
+    assert variables["TF_VAR_flavors"] == "{}" and variables["TF_VAR_instance_credentials"] == "true"
+    assert "TF_VAR_ssh_public_key" not in variables, "the head's controller sets the cluster's own"
+
+
+def test_a_head_with_a_wheelhouse_has_a_python_for_the_controller_alone(tmp_path: Path) -> None:
+    environment_at(tmp_path)
+    file = tmp_path / "terraform" / "environments" / "test" / "centavo.yml"
+    assert variables_for_ansible(load_environment(tmp_path, "test", {}), "r", "p", {})["python"] == "python3"
+    settings = yaml.safe_load(file.read_text())
+    settings["nodes"]["wheelhouse"] = {"python": "3.11", "glibc": "2.36"}
+    file.write_text(yaml.safe_dump(settings))
+    told = variables_for_ansible(load_environment(tmp_path, "test", {}), "r", "p", {})
+    assert (told["python"], told["name"]) == ("~/c/controller-python/bin/python", "test")

@@ -19,13 +19,14 @@ from controller.domain.errors import (
     AwsError,
     BudgetReachedError,
     CentavoError,
+    NodesError,
     NodesTooSmallError,
     StoppedError,
     TerraformError,
     TrainingFailedError,
 )
 from controller.domain.reasons import Said
-from controller.domain.reasons.ending import StopAsked
+from controller.domain.reasons.ending import ResultsMissing, StopAsked
 from controller.domain.reasons.flavors import FlavorsTooSmall, MemoryTooSmall
 from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
 from controller.domain.reasons.plans import PlanRefused, TouchesResource
@@ -361,6 +362,34 @@ def test_trouble_at_the_end_leaves_no_worker_running(
     assert one.optimizer.run()["status"] == "finished"
     assert world.fleet() == {}
     assert one.cluster.capacity.read() == Fleet({})
+
+
+def test_a_finished_training_without_results_ends_as_failed_with_everything_given_back(
+    world: World, controller: Start
+) -> None:
+    world.head.has_results = False
+    one = controller(decider=stay_and(lambda: None))
+    with pytest.raises(TrainingFailedError, match="has finished, but the folder `results` on the head is missing"):
+        one.optimizer.run()
+    assert (one.journal.stage(), one.journal.status()) == (Stage.ENDED, "failed")
+    assert one.journal.status_reason() == ResultsMissing()
+    assert world.fleet() == {}
+
+
+@pytest.mark.parametrize("error", [AnsibleError, NodesError])
+def test_results_that_cannot_be_fetched_wait_in_the_bucket_and_it_is_told_where(
+    world: World, controller: Start, error: type[CentavoError]
+) -> None:
+    one = controller(decider=stay_and(lambda: None))
+    world.failures["fetch.yml"] = [error("no answer", "try again")] * 3
+    if error is AnsibleError:
+        with pytest.raises(AnsibleError):
+            one.optimizer.run()
+    else:
+        one.optimizer.run()
+    told = [event["message"] for event in one.journal.events() if "s3://bucket/" in event["message"]]
+    assert len(told) == 1 and f"s3://bucket/{one.journal.info().run}/results" in told[0]
+    assert world.fleet() == {}, "nothing is paid meanwhile"
 
 
 def test_a_flavor_that_can_not_be_had_again_and_again_is_left_alone_longer_and_longer(

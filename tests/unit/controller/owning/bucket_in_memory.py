@@ -48,6 +48,10 @@ class BucketInMemory:
     def head(self, key: str) -> Kept | None:
         return self.read(key)
 
+    def remove_others(self, prefix: str, key: str) -> None:
+        self._speak()
+        self.kept = {name: one for name, one in self.kept.items() if name == key or not name.startswith(prefix)}
+
     def write(self, key: str, content: bytes, *, follows: str | None, generation: int) -> str:
         self._speak()
         self.before_write(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import sqlite3
 from pathlib import Path
@@ -117,9 +118,26 @@ def test_everything_that_a_successor_needs_has_its_place(tmp_path: Path) -> None
         "control/state/terraform.tfstate", "control/state/capacity.auto.tfvars.json", "control/state/cluster_key.pub",
         "r/control/journal.sqlite.gz", "r/control/setup.json", "r/control/supplies.json", "r/control/training.yml",
         "r/control/trainer.zip", "r/control/centavo.log", "r/control/report.json", "r/control/report.html",
-        "r/control/results/scores.json",
+        "r/control/results/scores.json", "r/control/head_key.pub", "control/boot.json", "control/boot/.tar.gz",
     }  # fmt: skip
     assert all(keys.is_own(key) for key in found)
+
+
+def test_the_bundle_by_which_nodes_prepare_themselves_is_there_before_its_pointer(
+    bucket: BucketInMemory, tmp_path: Path
+) -> None:
+    environment = Environment("test", tmp_path, parse_settings(SETTINGS, "centavo.yml"))
+    digest = hashlib.sha256(b"a bundle").hexdigest()
+    made = copies(bucket, *sources_of(environment, "r", tmp_path))
+    made.round()
+    assert bucket.writes == [], "a run without a bundle has none to copy"
+    (tmp_path / "boot.tar.gz").write_bytes(b"a bundle")
+    (tmp_path / "boot.json").write_text(json.dumps({"sha256": digest}))
+    made.round()
+    assert bucket.writes == [f"control/boot/{digest}.tar.gz", "control/boot.json"]
+    (tmp_path / "boot.tar.gz").write_bytes(b"the next bundle, whose pointer is not written yet")
+    made.round()
+    assert len(bucket.writes) == 2
 
 
 # when it is copied

@@ -126,6 +126,8 @@ class AutoScaling:
         self.protected = {one for members in self.members.values() for one in members}
         self.starting: set[str] = set()
         self.failing: set[str] = set()
+        self.outside: set[str] = set()
+        """The instances that are not in service."""
         self.calls: list[str] = []
 
     def get_paginator(self, operation: str) -> Pages:
@@ -171,7 +173,14 @@ class AutoScaling:
             self.members[name] = [one for one in members if one not in surplus]
 
     def _described(self, name: str) -> dict[str, Any]:
-        members = [{"InstanceId": one, "ProtectedFromScaleIn": one in self.protected} for one in self.members[name]]
+        members = [
+            {
+                "InstanceId": one,
+                "ProtectedFromScaleIn": one in self.protected,
+                "LifecycleState": "Pending" if one in self.outside else "InService",
+            }
+            for one in self.members[name]
+        ]
         tags = [{"Key": "centavo:cluster", "Value": CLUSTER}]
         return {
             "AutoScalingGroupName": name, "DesiredCapacity": self.desired[name], "Instances": members, "Tags": tags,

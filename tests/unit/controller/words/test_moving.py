@@ -19,6 +19,7 @@ from controller.domain.reasons import health as h
 from controller.domain.reasons import moving as m
 from controller.domain.reasons import nodes as n
 from controller.domain.reasons import plans as p
+from controller.domain.reasons import spot as s
 from controller.domain.reasons import writing as w
 from controller.record.journal import codec
 from controller.record.journal.reasons import reason_from_plain
@@ -96,6 +97,7 @@ EXAMPLES: tuple[Reason, ...] = (
     e.GivenUp(h.NoNewStep(1480, 1900.0, 900.0), ("restart_launcher", "restart_launcher")),
     e.GivenUp(h.HeadGone("terminated")),
     e.StopAsked("ada@laptop", 1_800_000_000.0),
+    e.ResultsMissing(),
     e.EnvironmentDestroyed(),
     h.NoNewStep(1480, 930.0, 900.0),
     h.NoNewStep(None, 930.0, 900.0),
@@ -107,8 +109,14 @@ EXAMPLES: tuple[Reason, ...] = (
     h.NeverBecameRank("i-0a", "c5.large", 610.0, 600.0),
     h.WorkerDied("i-0a", "c5.large", 70.0),
     h.NodeSilent("i-0a", "c5.large", 310.0, 300.0),
+    s.NodesTakenBack(Fleet({"c5.large": 2}), Fleet({"c5.large": 1, "c5.xlarge": 1}), 0),
+    s.NodesTakenBack(Fleet({"c5.large": 2}), Fleet({"c5.xlarge": 2}), 3),
+    s.OnDemandInstead(912.0),
+    s.WaitsForCapacity(Fleet({"c5.large": 6}), 0, 1_800_000_000.0, 1_800_000_900.0),
+    s.WaitsForCapacity(Fleet({"c5.large": 2}), 4, 1_800_000_000.0, None),
+    s.ReplacementUnaffordable(Fleet({"c5.large": 2}), 4.0),
 )
-MODULES = {module.__name__ for module in (e, h, m, n, p, w)}
+MODULES = {module.__name__ for module in (e, h, m, n, p, s, w)}
 
 
 def test_each_reason_is_worded_as_it_always_has_been() -> None:

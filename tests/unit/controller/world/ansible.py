@@ -104,8 +104,12 @@ class WorldAnsible:
             lambda: self._play(playbook, hosts[:1], variables, limit_s) if playbook == "site.yml" else None,
             limit_s,
         )
+        before = self._configured()
         self.world.call(playbook, effect, seconds=3)
-        return Outcome()
+        return Outcome(changed=len(self._configured() - before))
+
+    def _configured(self) -> set[str]:
+        return {node.instance_id for node in self.world.nodes if node.is_configured}
 
     def _play(self, playbook: str, hosts: list[str], variables: Mapping[str, Any], limit_s: float) -> None:
         self._refuse_unreachable(playbook, [self.world.head], limit_s)
@@ -151,6 +155,8 @@ class WorldAnsible:
         self._refuse_unreachable("site.yml", nodes, PLAYBOOK_LIMIT_S)
 
     def _fetch(self, destination: Path) -> None:
+        if not self.world.head.has_results:
+            return
         (destination / "scores.json").write_text(
             json.dumps(
                 {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from controller.domain import Instance
 from controller.domain.errors import AwsError
@@ -18,6 +18,8 @@ class WorldAws:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.labels: dict[str, dict[str, str]] = {}
+        """By instance or group the tags that it was given. They cost the world nothing, and nothing depends on them."""
 
     def instances(self, cluster: str) -> tuple[Instance, ...]:
         """Returns the instances that are pending or running, head included."""
@@ -31,7 +33,27 @@ class WorldAws:
 
     def _instance(self, node: Node) -> Instance:
         state = "running" if self.world.runs(node) else "pending"
-        return Instance(node.instance_id, node.flavor, "worker", state, node.address, None, node.launched_at)
+        labels = self.labels.get(node.instance_id, {})
+        return Instance(
+            node.instance_id,
+            node.flavor,
+            "worker",
+            state,
+            node.address,
+            None,
+            node.launched_at,
+            run=labels.get("centavo:run", ""),
+            rank_name=labels.get("centavo:rank", ""),
+        )
+
+    def label(self, resources: Sequence[str], tags: Mapping[str, str]) -> None:
+        """Notes the tags."""
+        for resource in resources:
+            self.labels.setdefault(resource, {}).update(tags)
+
+    def label_groups(self, groups: Iterable[str], tags: Mapping[str, str]) -> None:
+        """Notes the tags."""
+        self.label([*groups], tags)
 
     def failures(self, group: str, since: float) -> tuple[str, ...]:
         """Returns why a group could not launch instances since a time, newest first."""

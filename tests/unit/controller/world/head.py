@@ -19,6 +19,7 @@ class Head:
         is_lost: Whether EC2 has lost the instance.
         is_silent: The controller does not reach it. The training goes on.
         is_frozen: It accepts SSH and never answers. The training goes on.
+        has_results: Whether its folder of results has any.
     """
 
     instance_id: str = HEAD_ID
@@ -32,6 +33,7 @@ class Head:
     is_lost: bool = False
     is_silent: bool = False
     is_frozen: bool = False
+    has_results: bool = True
 
     @property
     def is_up(self) -> bool:

@@ -23,6 +23,8 @@ class Node:
         clock_ahead_s: How far its clock is ahead of the world's.
         back_at: When a reboot is over; None for a node that does not reboot.
         ends_at: When EC2 takes it back after a spot notice.
+        leaves_at: When its rank leaves after a spot notice.
+        notice: What its fact says of the spot service.
         is_silent: The controller does not reach it. The head does.
         is_cut_off: Neither the controller nor the head reaches it.
         is_frozen: It accepts SSH and never answers. Its rank does not vote. A reboot helps.
@@ -45,6 +47,8 @@ class Node:
     clock_ahead_s: float = 0.0
     back_at: float | None = None
     ends_at: float | None = None
+    leaves_at: float | None = None
+    notice: dict[str, Any] | None = None
     is_silent: bool = False
     is_cut_off: bool = False
     is_frozen: bool = False

@@ -111,8 +111,12 @@ class WorldTerraform:
             "us-east-1",
             "bucket",
             HeadOutput(self.world.head.instance_id, HEAD_ADDRESS, None, "t3.small"),
-            {flavor: FlavorOutput(f"c-{flavor}", "on-demand", MAX_NODES, 2, 4 << 30) for flavor in self.world.flavors},
+            {flavor: self._flavor(flavor) for flavor in self.world.flavors},
         )
+
+    def _flavor(self, flavor: str) -> FlavorOutput:
+        market = "spot" if flavor in self.world.on_spot else "on-demand"
+        return FlavorOutput(f"c-{flavor}", market, MAX_NODES, 2, 4 << 30)
 
 
 def _new_head() -> dict[str, Any]:

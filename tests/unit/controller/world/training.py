@@ -16,6 +16,8 @@ STEP_TOKENS = 600
 REBOOT_S = 20.0
 WARM_S = 5.0
 SPOT_NOTICE_S = 120.0
+SPOT_MARGIN_S = 40.0
+"""How long before its end the rank of a node leaves that is taken back."""
 
 
 @dataclass(kw_only=True)
@@ -127,12 +129,31 @@ class Training(Groups):
         self.head.launcher_back_at = self.now + WARM_S if comes_back else None
 
     def interrupt(self, node: Node) -> None:
-        """Gives a node the notice that EC2 takes it back. Its rank leaves in time, its instance ends later."""
+        """Gives a node the notice that EC2 takes it back. Its rank asks for a checkpoint, and leaves in time."""
         node.ends_at = self.now + SPOT_NOTICE_S
-        if node.is_rank and len(self.ranks()) > 1:
-            size = len(self.ranks())
+        node.leaves_at = node.ends_at - SPOT_MARGIN_S
+        node.notice = {"kind": "interruption", "seen_at": iso(self.now), "ends_at": iso(node.ends_at)}
+        self._keep_checkpoint()
+
+    def recommend(self, node: Node) -> None:
+        """Lets EC2 recommend to replace a node."""
+        node.notice = {"kind": "rebalance", "seen_at": iso(self.now), "ends_at": None}
+
+    def _keep_checkpoint(self) -> None:
+        if self.ranks() and not self.outcome:
+            self.checkpoint = int(self.step) if self.put("s3-put") else self.checkpoint
+
+    def _leave_in_time(self) -> None:
+        """Lets the ranks leave whose nodes are about to be taken back, after a checkpoint."""
+        leaving = [node for node in self.ranks() if node.leaves_at is not None and self.now >= node.leaves_at]
+        if not leaving or self.outcome:
+            return
+        size = len(self.ranks())
+        self._keep_checkpoint()
+        for node in leaving:
             node.stop_training(WorkerState.LEFT)
-            self._note_change(size, size - 1)
+        if size > len(leaving):
+            self._note_change(size, size - len(leaving))
 
     # time
 
@@ -141,6 +162,7 @@ class Training(Groups):
         if not self.head.is_launching or self.outcome:
             return
         self._drop_hung()
+        self._leave_in_time()
         self._let_go()
         self._let_in()
         ranks = self.ranks()

@@ -26,6 +26,7 @@ class World(Calls, Training):
         state_lock: The id of the lock on Terraform's state; None where nobody holds it.
         never_answers: Flavors whose new nodes never answer SSH.
         fails_to_configure: Flavors whose nodes can't be prepared.
+        on_spot: Flavors that are bought on spot.
         at_each_tick: Called after each second or part of one, with how long it was.
     """
 
@@ -36,6 +37,7 @@ class World(Calls, Training):
     state_lock: str | None = None
     never_answers: set[str] = field(default_factory=set)
     fails_to_configure: set[str] = field(default_factory=set)
+    on_spot: tuple[str, ...] = ()
     at_each_tick: list[Any] = field(default_factory=list)
 
     def advance(self, seconds: float) -> None:
@@ -91,6 +93,7 @@ class World(Calls, Training):
             "share": tokens / STEP_TOKENS,
             "emulated_speed": None,
             "last_change": self.changes[-1] if self.changes else None,
+            "notice": node.notice,
         }
 
     def _facts_written_at(self) -> float:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from localcloud.credentials import Credentials
 from localcloud.link.configuration import HostsConfiguration
 from localcloud.link.messages import CONFIGURATION, REPORT, WANTED
 from localcloud.link.network import Network, Rule, SecurityGroup, Subnet
@@ -46,7 +45,7 @@ def test_a_specification_survives_its_way_to_the_hosts() -> None:
 
 def test_a_configuration_survives_its_way_to_the_hosts() -> None:
     settings = Settings(speeds={"c5.large": 0.2}, prices=Path("/prices.yml"), capacity={"c5.large": 3})
-    configuration = HostsConfiguration(settings, Credentials.random(), Path("/state"))
+    configuration = HostsConfiguration(settings, Path("/state"))
     assert CONFIGURATION.from_line(CONFIGURATION.to_line(configuration)) == configuration
 
 

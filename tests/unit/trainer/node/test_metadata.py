@@ -57,6 +57,13 @@ def test_no_spot_notice_is_no_interruption(endpoint: str) -> None:
     assert Metadata({"AWS_EC2_METADATA_SERVICE_ENDPOINT": endpoint}).interruption() is None
 
 
+def test_a_recommendation_to_replace_the_node_is_read(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata = Metadata({"AWS_EC2_METADATA_SERVICE_ENDPOINT": endpoint})
+    assert metadata.rebalance() is None
+    monkeypatch.setitem(ANSWERS, "/latest/meta-data/events/recommendations/rebalance", '{"noticeTime": "now"}')
+    assert metadata.rebalance() == '{"noticeTime": "now"}'
+
+
 def test_outside_ec2_the_host_name_stands_in() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -6,8 +6,8 @@ from trainer.record.step_totals import StepShare, StepTotals, Sums
 
 
 def share(loss: float, tokens: float, wait_s: float, compute_time_s: float, **asked: bool) -> StepShare:
-    pending, stop = asked.get("pending", False), asked.get("stop", False)
-    return StepShare(Sums(loss, tokens, 2 * tokens, tokens / 2, wait_s, pending, stop), compute_time_s)
+    known = [asked.get(name, False) for name in ("pending", "stop", "checkpoint")]
+    return StepShare(Sums(loss, tokens, 2 * tokens, tokens / 2, wait_s, *known), compute_time_s)
 
 
 def totals(*shares: StepShare) -> StepTotals:
@@ -20,9 +20,10 @@ def test_the_totals_are_sums_and_each_rank_s_own_numbers() -> None:
     assert (both.loss_sum, both.tokens, both.ids, both.padding, both.loss) == (90.0, 30, 60, 15.0, 3.0)
     assert (both.tokens_by_rank, both.compute_time_s_by_rank) == ([10.0, 20.0], [1.5, 2.5])
     assert round(both.data_wait_s, 9) == 0.3
-    assert not both.is_change_due and not both.is_stop_due
+    assert not both.is_change_due and not both.is_stop_due and not both.is_checkpoint_due
 
 
 def test_what_one_rank_knows_all_learn() -> None:
     assert totals(share(1, 1, 0, 1), share(1, 1, 0, 1, pending=True)).is_change_due
     assert totals(share(1, 1, 0, 1, stop=True), share(1, 1, 0, 1)).is_stop_due
+    assert totals(share(1, 1, 0, 1), share(1, 1, 0, 1, checkpoint=True)).is_checkpoint_due

@@ -131,7 +131,7 @@ def test_done_json_says_that_the_ranks_were_lost_again_and_again(tmp_path: Path)
     )
     settings = training.model_dump(mode="json", exclude_unset=True, exclude={"facts"})
     faults = json.dumps([{"rank": rank, "step": 4, "what": "collective"} for rank in (0, 1)])
-    with Fleet(tmp_path / "fleet", settings, net=39) as fleet:
+    with Fleet(tmp_path / "fleet", settings, net=40) as fleet:
         hosts = [fleet.add(number, warm=False) for number in (1, 2)]
         for host in hosts:
             program = [sys.executable, "-W", "ignore", str(ROOT / "tests" / "support" / "faulty_rank.py"), faults]

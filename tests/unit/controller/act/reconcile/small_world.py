@@ -45,6 +45,13 @@ class Node:
     is_member: bool = False
     is_protected: bool = True
     is_dropped: bool = False
+    is_doomed: bool = False
+    """Whether EC2 has said that it takes the node back."""
+
+    @property
+    def has_left_for_good(self) -> bool:
+        """Whether EC2 takes it back and its rank has left."""
+        return self.is_doomed and self.way in (Way.COLD, Way.WARM)
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,8 @@ def seen(state: State, view: View) -> Seen:
             node.flavor,
             Standing.SILENT if view.silent == place and node.way is not Way.PENDING else _standing(node, are_together),
             is_member=node.is_member and not view.is_head_silent,
-            is_dropped=node.is_dropped,
+            is_dropped=node.is_dropped or node.has_left_for_good,
+            is_doomed=node.is_doomed,
             rank=place,
         )
         for place, node in enumerate(state.nodes)
@@ -162,7 +170,16 @@ def _with_hosts(state: State, places: set[int]) -> State:
 
 def progressed(state: State) -> State:
     """Returns the state after EC2 and the ranks have done what they were told."""
-    return sort(_settled(_scaled(state)))
+    return sort(_settled(_scaled(_reclaimed(state))))
+
+
+def _reclaimed(state: State) -> State:
+    """EC2 takes the nodes back that it has said so of, at the latest when nobody waits for their replacements."""
+    if state.goal.taken.size:
+        return state
+    kept = tuple(node for node in state.nodes if not node.is_doomed)
+    gone = sum(node.is_member for node in state.nodes) - sum(node.is_member for node in kept)
+    return replace(state, nodes=kept, ghosts=min(1, state.ghosts + gone), is_settled=state.is_settled and not gone)
 
 
 def _scaled(state: State) -> State:
@@ -209,12 +226,15 @@ def faults(state: State) -> Iterator[State]:
         others = (*state.nodes[:place], *state.nodes[place + 1 :])
         ghosts = min(1, state.ghosts + node.is_member)
         yield sort(replace(state, nodes=others, ghosts=ghosts, is_settled=False))  # lost
+        if node.is_doomed and node.way is Way.TRAINS:
+            left = replace(node, way=Way.COLD)
+            yield sort(replace(state, nodes=(*others, left), is_settled=False))  # in time before its end
         if node.way in (Way.WARM, Way.TRAINS):
             rebooted = replace(node, way=Way.COLD)
             yield sort(replace(state, nodes=(*others, rebooted), is_settled=False))
     if state.launcher is LauncherState.RUNNING:
         yield replace(state, launcher=LauncherState.DEAD)
-    if state.goal.way_back and state.goal.source.size:
+    if state.goal.way_back and state.goal.source.size and not state.goal.taken.size:
         yield replace(state, goal=Goal(state.goal.source))  # the move is given up
 
 
@@ -227,7 +247,7 @@ def views(state: State) -> Iterator[View]:
     yield View(is_old=True)
     yield View(is_head_silent=True)
     for place, node in enumerate(state.nodes):
-        if not node.is_dropped:
+        if not node.is_dropped and not node.has_left_for_good:
             yield View(silent=place)
 
 
@@ -241,5 +261,7 @@ def is_reached(state: State) -> bool:
     target = state.goal.target
     fleet = Fleet.counted(node.flavor for node in state.nodes)
     if fleet != target or Fleet(dict(zip(FLAVORS, state.desired, strict=True))) != target:
+        return False
+    if any(node.is_doomed for node in state.nodes):
         return False
     return all(node.is_member and node.way is Way.TRAINS for node in state.nodes) and not (target.size and state.ghosts)

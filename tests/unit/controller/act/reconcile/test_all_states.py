@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -96,6 +97,47 @@ def test_no_invariant_breaks_when_nodes_are_taken_out_for_faults(source: Fleet, 
     """Each action checks the invariants. That the goal is reached needs the controller's patience, too."""
     first = training(source, Goal(target, source, way_back=True))
     assert len(all_states(first, source.union(target).size + 1, with_drops=True)) > 100
+
+
+def noticed(state: State, taken: Fleet) -> State:
+    """Returns the state after EC2 has said that it takes some nodes back."""
+    left, nodes = dict(taken), list[Node]()
+    for node in state.nodes:
+        is_doomed = left.get(node.flavor, 0) > 0
+        left[node.flavor] = left.get(node.flavor, 0) - 1
+        nodes.append(replace(node, is_doomed=is_doomed))
+    return sort(replace(state, nodes=tuple(nodes)))
+
+
+REPLACED = [
+    ({"a": 2}, {"a": 1}, {"a": 2}),
+    ({"a": 2}, {"a": 1}, {"a": 1, "b": 1}),
+    ({"a": 1}, {"a": 1}, {"a": 1}),
+    ({"a": 1}, {"a": 1}, {"b": 1}),
+    ({"a": 1, "b": 1}, {"a": 1}, {"b": 2}),
+]
+
+
+@pytest.mark.parametrize(("source", "taken", "target"), REPLACED, ids=lambda nodes: str(Fleet(nodes)))
+def test_nodes_that_are_taken_back_are_replaced_from_every_state(
+    source: dict[str, int], taken: dict[str, int], target: dict[str, int]
+) -> None:
+    goal = Goal(Fleet(target), Fleet(source), way_back=True, taken=Fleet(taken))
+    first = noticed(training(goal.source, goal), goal.taken)
+    states = all_states(first, goal.target.size + goal.taken.size)
+    assert len(states) > 50
+    assert_reached_from_each(states)
+
+
+def test_the_group_of_a_node_that_has_left_does_not_replace_it() -> None:
+    goal = Goal(Fleet({"a": 2}), Fleet({"a": 2}), way_back=True, taken=Fleet({"a": 1}))
+    first = noticed(training(goal.source, goal), goal.taken)
+    grown = progressed(passed(first))
+    assert grown.desired == (3, 0)
+    gone = [replace(node, way=Way.COLD) if node.is_doomed else node for node in grown.nodes]
+    after = passed(sort(replace(grown, nodes=tuple(gone), is_settled=False)))
+    assert after.desired == (2, 0), "the other node is there"
+    assert [node.is_protected for node in after.nodes if node.is_doomed] == [False]
 
 
 @pytest.mark.parametrize("fleet", FLEETS, ids=str)

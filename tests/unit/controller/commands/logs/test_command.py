@@ -168,7 +168,10 @@ def test_a_permission_that_is_missing_is_named(root: Path, capsys: Captured, mon
     monkeypatch.setattr(Logs, "latest_run", refuse)
     assert centavo(root, "logs") == AwsError.exit_code
     told = capsys.readouterr().err
-    assert "may not call logs:DescribeLogStreams on the log group /centavo/test" in told and "policy.json" in told
+    assert (
+        "may not call logs:DescribeLogStreams on the log group /centavo/test" in told
+        and "aws/policies has the permissions" in told
+    )
 
 
 def test_a_time_is_how_long_ago_or_a_moment() -> None:

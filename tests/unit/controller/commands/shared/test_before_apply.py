@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from controller.edges.terraform_plan import Plan, parse_plan
 from tests.unit.controller.harness import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[5]
-POLICY = ROOT / "terraform" / "environments" / "aws" / "policy.json"
+POLICIES = ROOT / "terraform" / "environments" / "aws" / "policies"
 
 
 def environment(root: Path, jump: bool = True) -> Environment:
@@ -53,7 +53,7 @@ def test_credentials_that_lack_a_permission_are_told_which_and_what_gives_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = environment(tmp_path)
-    (made.directory / "policy.json").write_text(POLICY.read_text())
+    shutil.copytree(POLICIES, made.directory / "policies")
     refused = [f"ec2:Action{number}" for number in range(10)]
     for answer in ([], None):
         monkeypatch.setattr(before_apply, "refused_actions", lambda *_, answer=answer: answer)
@@ -61,7 +61,22 @@ def test_credentials_that_lack_a_permission_are_told_which_and_what_gives_it(
     monkeypatch.setattr(before_apply, "refused_actions", lambda *_: refused)
     with pytest.raises(CentavoError, match=r"ec2:Action0, .*ec2:Action7 and 2 more\. Nothing was made") as error:
         check_before_apply(made, Plan(()))
-    assert "policy.json" in error.value.next_step
+    assert str(made.directory / "policies") in error.value.next_step
+
+
+def test_who_only_changes_capacities_needs_no_right_to_make_things(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, asked = environment(tmp_path), []
+    shutil.copytree(POLICIES, made.directory / "policies")
+    monkeypatch.setattr(before_apply, "refused_actions", lambda region, actions: asked.append(set(actions)))
+    group = {"address": "aws_autoscaling_group.this", "type": "aws_autoscaling_group"}
+    change = {"actions": ["update"], "before": {"desired_capacity": 1}, "after": {"desired_capacity": 2}}
+    moving = parse_plan({"format_version": "1.2", "resource_changes": [{**group, "change": change}]})
+    for plan in (moving, Plan(()), plan_of(public=True)):
+        check_before_apply(made, plan)
+    assert ["ec2:CreateVpc" in actions for actions in asked] == [False, False, True]
+    assert all("ec2:RunInstances" in actions for actions in asked)
 
 
 def test_the_simulator_is_asked_about_the_user_or_role_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +108,7 @@ def test_the_roots_of_accounts_may_do_everything_and_users_are_named_as_they_are
 
 
 def test_actions_that_can_be_simulated_are_taken_from_the_policy() -> None:
-    actions = declared_actions(POLICY)
-    assert {"ec2:RunInstances", "autoscaling:CreateAutoScalingGroup", "ec2:CreateNatGateway"} <= set(actions)
+    actions = declared_actions(POLICIES / "build.json")
+    assert {"ec2:CreateVpc", "autoscaling:CreateAutoScalingGroup", "ec2:CreateNatGateway"} <= set(actions)
     assert not any("*" in action for action in actions)
-    assert json.loads(POLICY.read_text())["Version"] == "2012-10-17"
+    assert "ec2:RunInstances" in declared_actions(POLICIES / "run.json")

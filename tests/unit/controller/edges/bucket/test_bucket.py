@@ -53,9 +53,9 @@ def test_an_age_is_never_below_zero_and_metadata_of_others_is_no_generation() ->
         "Metadata": {"generation": "-x"},
         "ResponseMetadata": {"HTTPHeaders": {"date": "Fri, 15 Jan 2027 08:02:00 GMT"}},
     }
-    assert (edge._kept(answer).age_s, edge._kept(answer).generation) == (90.0, 0)
+    assert (edge._kept("k", answer).age_s, edge._kept("k", answer).generation) == (90.0, 0)
     answer["ResponseMetadata"]["HTTPHeaders"]["date"] = "Fri, 15 Jan 2027 08:00:29 GMT"
-    assert edge._kept(answer).age_s == 0.0
+    assert edge._kept("k", answer).age_s == 0.0
 
 
 def refused(code: str) -> ClientError:

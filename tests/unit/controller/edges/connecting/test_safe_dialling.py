@@ -8,7 +8,8 @@ import pytest
 
 from controller.domain.errors import CentavoError
 from controller.domain.observed.instance import Instance
-from controller.edges.connecting.safe_dialling import check_may_be_dialled
+from controller.edges.connecting import safe_dialling
+from controller.edges.connecting.safe_dialling import check_may_be_dialled, is_own_address
 from controller.edges.connecting.ssh import SshAccess
 
 HERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:5590"}
@@ -41,6 +42,17 @@ def test_what_would_leave_by_a_gateway_or_a_cable_is_not_dialled(
 ) -> None:
     with pytest.raises(CentavoError, match=f"{address} is not dialled"):
         check_may_be_dialled(address, {"AWS_ENDPOINT_URL": url}, **kernel)
+
+
+def test_a_machine_of_the_cloud_itself_dials_all_of_its_cloud(
+    kernel: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safe_dialling, "is_own_address", lambda address: address == "169.254.169.254")
+    check_may_be_dialled("10.21.1.4", HERE, **kernel)
+
+
+def test_the_kernel_knows_this_machines_addresses() -> None:
+    assert is_own_address("127.0.0.1") and not is_own_address("192.0.2.1")
 
 
 def test_without_any_route_nothing_is_dialled(tmp_path: Path) -> None:

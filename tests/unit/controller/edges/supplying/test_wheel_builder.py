@@ -49,7 +49,7 @@ def test_the_real_program_describes_and_packs_its_sources(tmp_path: Path) -> Non
 def test_a_build_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(SupplyError, match="could not be built:\n  g\\+\\+ was killed") as raised:
         builder(tmp_path, "import sys; sys.exit('g++ was killed')").build("3.11", "2.36")
-    assert "make wheelhouse" in raised.value.next_step
+    assert "requirements/wheelhouse.py build" in raised.value.next_step
 
 
 def test_a_build_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.support.local_cloud import LocalCloud, wait_until
+from tests.support.roles import make_profile
 
 
 def test_a_groups_instances_are_pending_until_they_have_booted(tmp_path: Path) -> None:
@@ -27,15 +28,11 @@ def test_a_group_reaches_its_desired_capacity(cloud: LocalCloud) -> None:
 
 
 def test_instances_are_what_the_launch_template_says(cloud: LocalCloud) -> None:
-    iam = cloud.client("iam")
-    iam.create_role(RoleName="node", AssumeRolePolicyDocument="{}")
-    iam.create_instance_profile(InstanceProfileName="node")
-    iam.add_role_to_instance_profile(InstanceProfileName="node", RoleName="node")
     security = cloud.ec2.create_security_group(GroupName="node", Description="node", VpcId=cloud.vpc)["GroupId"]
     template = cloud.template(
         "c5.xlarge",
         SecurityGroupIds=[security],
-        IamInstanceProfile={"Name": "node"},
+        IamInstanceProfile={"Name": make_profile(cloud, "node")},
         InstanceMarketOptions={"MarketType": "spot"},
         TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "centavo:role", "Value": "worker"}]}],
     )

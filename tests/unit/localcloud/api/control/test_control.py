@@ -52,6 +52,18 @@ def test_an_interruption_comes_after_the_configured_notice_when_no_time_is_given
     wait_until(lambda: cloud.state(instance_id) == "terminated", "the interruption")
 
 
+def test_a_replacement_is_recommended_in_the_metadata_and_the_instance_goes_on(cloud: LocalCloud) -> None:
+    instance_id = cloud.run(InstanceMarketOptions={"MarketType": "spot"})
+    address = cloud.ready(instance_id)
+    path = "meta-data/events/recommendations/rebalance"
+    assert metadata(cloud, address, path) is None
+    answer = cloud.control("rebalance", {"instance_id": instance_id})
+    told = wait_until(lambda: metadata(cloud, address, path), "the recommendation")
+    assert json.loads(told) == {"noticeTime": answer["time"]}
+    assert cloud.control("rebalance", {"instance_id": instance_id}) == answer
+    assert cloud.state(instance_id) == "running"
+
+
 def test_status_tells_instances_and_groups(cloud: LocalCloud) -> None:
     group = cloud.group(1)
     (member,) = cloud.in_service(group, 1)

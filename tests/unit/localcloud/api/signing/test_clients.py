@@ -17,6 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from tests.support.local_cloud import LocalCloud, command
+from tests.support.roles import make_profile, policy_text
 
 
 def answer(request: urllib.request.Request | str) -> tuple[int, bytes]:
@@ -126,6 +127,8 @@ def test_curl_works_with_what_env_prints(cloud: LocalCloud) -> None:
 def test_keys_that_iam_and_sts_have_made_are_keys_too(cloud: LocalCloud) -> None:
     iam = cloud.client("iam")
     iam.create_user(UserName="ci")
+    assume = policy_text({"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "*"})
+    iam.put_user_policy(UserName="ci", PolicyName="assume", PolicyDocument=assume)
     made = iam.create_access_key(UserName="ci")["AccessKey"]
     iam.create_role(RoleName="deploy", AssumeRolePolicyDocument="{}")
     arn = iam.get_role(RoleName="deploy")["Role"]["Arn"]
@@ -142,14 +145,12 @@ def test_keys_that_iam_and_sts_have_made_are_keys_too(cloud: LocalCloud) -> None
 
 
 def test_an_instance_with_a_role_has_credentials_and_another_has_none(cloud: LocalCloud) -> None:
-    iam = cloud.client("iam")
-    iam.create_role(RoleName="storing", AssumeRolePolicyDocument="{}")
-    iam.create_instance_profile(InstanceProfileName="storing")
-    iam.add_role_to_instance_profile(InstanceProfileName="storing", RoleName="storing")
     script = (
         "python3 -c \"import boto3; print(boto3.client('s3').list_buckets()['ResponseMetadata']['HTTPStatusCode'])\""
     )
-    with_role = cloud.ready(cloud.run(IamInstanceProfile={"Name": "storing"}))
+    with_role = cloud.ready(
+        cloud.run(IamInstanceProfile={"Name": make_profile(cloud, "storing", "s3:ListAllMyBuckets")})
+    )
     assert cloud.ssh(with_role, script).stdout == "200\n"
     without = cloud.ready(cloud.run())
     assert "NoCredentialsError" in cloud.ssh(without, script).stderr
@@ -170,7 +171,7 @@ def test_the_control_api_asks_for_its_token(cloud: LocalCloud) -> None:
 def test_the_secrets_belong_to_their_owner_alone(cloud: LocalCloud) -> None:
     mode = (cloud.state_dir / "credentials").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
-    secrets = [cloud.credentials.user.secret_access_key, cloud.credentials.role.secret_access_key]
+    secrets = [cloud.credentials.user.secret_access_key, cloud.credentials.control_token]
     readable = [path for path in cloud.state_dir.rglob("*") if path.is_file() and path.stat().st_mode & 0o077]
     assert not [path for path in readable for secret in secrets if secret.encode() in path.read_bytes()]
     command_lines = b"".join(_read(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit())

@@ -13,7 +13,7 @@ from botocore.auth import S3SigV4Auth, S3SigV4QueryAuth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as SigningKey
 
-from localcloud.api.signing.refusal import RefusedError, Why
+from localcloud.api.refusal import RefusedError, Why
 from localcloud.api.signing.signature import Signatures
 from localcloud.credentials import Key
 
@@ -57,7 +57,7 @@ def signed(
 
 
 def check(environ: dict[str, Any], body: bytes = b"Action=RunInstances", now: datetime | None = None) -> str:
-    return Signatures(find).check(environ, body, now)
+    return Signatures(find).check(environ, body, now).service
 
 
 def why(environ: dict[str, Any], body: bytes = b"Action=RunInstances", now: datetime | None = None) -> Why:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.local_cloud import LocalCloud, command, free_port, wait_until
+from tests.support.roles import make_profile
 
 SILENT_S = 1.5
 """How long a test waits for an answer that must not come."""
@@ -291,11 +292,7 @@ def test_a_host_that_is_cut_off_from_one_reaches_the_others(cloud: LocalCloud, n
 
 
 def test_the_api_does_not_hear_a_host_that_is_cut_off(cloud: LocalCloud) -> None:
-    iam = cloud.client("iam")
-    iam.create_role(RoleName="calling", AssumeRolePolicyDocument="{}")
-    iam.create_instance_profile(InstanceProfileName="calling")
-    iam.add_role_to_instance_profile(InstanceProfileName="calling", RoleName="calling")
-    node = Node(cloud, IamInstanceProfile={"Name": "calling"})
+    node = Node(cloud, IamInstanceProfile={"Name": make_profile(cloud, "calling", "s3:*", "ec2:Describe*")})
     node.start(CALL)
     wait_until(lambda: node.goes_on("calls"), "the first calls")
     fault(cloud, "partition", node.id)

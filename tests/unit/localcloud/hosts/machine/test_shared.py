@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from localcloud.credentials import Credentials
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.shared import Shared
 from localcloud.link.configuration import HostsConfiguration
@@ -21,7 +20,7 @@ NO_BRIDGES = cast(Any, None)
 @pytest.fixture
 def shared(tmp_path: Path) -> Shared:
     """What the machines of a cloud on a port of its own share."""
-    configuration = HostsConfiguration(Settings(port=5599, region="eu-west-1"), Credentials.random(), tmp_path)
+    configuration = HostsConfiguration(Settings(port=5599, region="eu-west-1"), tmp_path)
     return Shared(configuration, Names("cvabc123"), tmp_path, NO_BRIDGES, Network())
 
 

@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Callable
 import aiohttp
 import pytest
 
-from localcloud.credentials import Key
 from localcloud.hosts.metadata import service
 from localcloud.hosts.metadata.service import MetadataService
 from localcloud.hosts.metadata.tree import document_tree, find
-from localcloud.link.spec import HostSpec, SpotNotice
+from localcloud.link.spec import HostSpec, RoleSession, SpotNotice
 from tests.support.local_cloud import free_port
 
 TTL = "X-aws-ec2-metadata-token-ttl-seconds"
@@ -32,11 +31,9 @@ SPEC = HostSpec(
     public_key="ssh-ed25519 AAAA tests\n",
     user_data="#!/bin/bash\n",
     tags={"centavo:role": "worker", "Name": "a"},
-    role="node",
+    role=RoleSession("node", "2026-11-23T06:00:00Z", "2026-11-23T12:00:00Z", "ASIAEXAMPLE", "secret", "token"),
     tags_in_metadata=True,
 )
-
-ROLE_KEY = Key("ASIAEXAMPLE", "secret", "token")
 
 Asking = Callable[[aiohttp.ClientSession, str], Awaitable[None]]
 
@@ -45,7 +42,7 @@ def serve(spec: HostSpec, asking: Asking) -> None:
     """Runs `asking(session, base URL)` against a service for `spec`."""
 
     async def run() -> None:
-        one, port = MetadataService(spec, ROLE_KEY), free_port()
+        one, port = MetadataService(spec), free_port()
         await one.start("127.0.0.1", port)
         try:
             async with aiohttp.ClientSession() as session:
@@ -75,47 +72,51 @@ def serve(spec: HostSpec, asking: Asking) -> None:
     ],
 )
 def test_each_path_has_its_answer(path: str, answer: str) -> None:
-    assert find(document_tree(SPEC, ROLE_KEY), path) == answer
+    assert find(document_tree(SPEC), path) == answer
 
 
 def test_folders_are_listed_with_a_slash() -> None:
-    assert "placement/" in (find(document_tree(SPEC, ROLE_KEY), "meta-data/") or "").splitlines()
+    assert "placement/" in (find(document_tree(SPEC), "meta-data/") or "").splitlines()
 
 
 def test_the_identity_document_tells_account_instance_and_place() -> None:
-    document = json.loads(find(document_tree(SPEC, ROLE_KEY), "dynamic/instance-identity/document") or "")
+    document = json.loads(find(document_tree(SPEC), "dynamic/instance-identity/document") or "")
     assert document["accountId"] == "123456789012"
     assert document["instanceId"] == "i-1"
     assert document["region"] == "us-east-1"
 
 
 def test_a_roles_credentials_are_what_an_sdk_reads() -> None:
-    credentials = json.loads(find(document_tree(SPEC, ROLE_KEY), "meta-data/iam/security-credentials/node") or "")
+    credentials = json.loads(find(document_tree(SPEC), "meta-data/iam/security-credentials/node") or "")
     assert credentials["Code"] == "Success"
     assert (credentials["AccessKeyId"], credentials["SecretAccessKey"]) == ("ASIAEXAMPLE", "secret")
     assert credentials["Token"] == "token"
-    assert "Expiration" in credentials
+    assert credentials["Expiration"] == "2026-11-23T12:00:00Z"
 
 
 @pytest.mark.parametrize(
     "path", ["meta-data/spot/instance-action", "meta-data/public-ipv4", "nothing", "meta-data/instance-id/x"]
 )
 def test_what_an_instance_does_not_have_is_not_found(path: str) -> None:
-    assert find(document_tree(SPEC, ROLE_KEY), path) is None
+    assert find(document_tree(SPEC), path) is None
 
 
 def test_tags_are_hidden_unless_the_instance_shows_them() -> None:
-    assert (
-        find(document_tree(dataclasses.replace(SPEC, tags_in_metadata=False), ROLE_KEY), "meta-data/tags/instance")
-        is None
-    )
+    assert find(document_tree(dataclasses.replace(SPEC, tags_in_metadata=False)), "meta-data/tags/instance") is None
 
 
 def test_a_spot_notice_shows_what_and_when() -> None:
     spec = dataclasses.replace(SPEC, spot_notice=SpotNotice("terminate", "2026-11-21T06:00:00Z"))
-    notice = find(document_tree(spec, ROLE_KEY), "meta-data/spot/instance-action")
+    notice = find(document_tree(spec), "meta-data/spot/instance-action")
     assert json.loads(notice or "") == {"action": "terminate", "time": "2026-11-21T06:00:00Z"}
-    assert find(document_tree(spec, ROLE_KEY), "meta-data/spot/termination-time") == "2026-11-21T06:00:00Z"
+    assert find(document_tree(spec), "meta-data/spot/termination-time") == "2026-11-21T06:00:00Z"
+
+
+def test_a_recommendation_to_replace_an_instance_names_its_time() -> None:
+    path = "meta-data/events/recommendations/rebalance"
+    assert find(document_tree(SPEC, ROLE_KEY), path) is None
+    spec = dataclasses.replace(SPEC, rebalance_at="2026-11-21T06:00:00Z")
+    assert json.loads(find(document_tree(spec, ROLE_KEY), path) or "") == {"noticeTime": "2026-11-21T06:00:00Z"}
 
 
 def test_without_a_token_nothing_is_told_when_imdsv2_is_required() -> None:

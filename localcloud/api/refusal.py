@@ -1,4 +1,4 @@
-"""Why requests are refused for their signature."""
+"""Why requests are refused: for their signature, or because policies do not allow them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class Why(Enum):
     WRONG_TOKEN = Codes("AuthFailure", "InvalidToken", "InvalidClientTokenId", "InvalidClientTokenException")
     WRONG_SIGNATURE = Codes(MISMATCH, MISMATCH, MISMATCH, JSON_MISMATCH)
     WRONG_TIME = Codes("RequestExpired", "RequestTimeTooSkewed", MISMATCH, JSON_MISMATCH)
+    ENDED_KEY = Codes("RequestExpired", "ExpiredToken", "ExpiredToken", "ExpiredTokenException")
     EXPIRED = Codes("RequestExpired", "AccessDenied", "RequestExpired", JSON_MISMATCH)
+    NOT_ALLOWED = Codes("UnauthorizedOperation", "AccessDenied", "AccessDenied", "AccessDeniedException")
     WRONG_PAYLOAD = Codes(MISMATCH, "XAmzContentSHA256Mismatch", MISMATCH, JSON_MISMATCH)
 
 

@@ -1,0 +1,112 @@
+"""The pools that nodes may come from, with what the run knows of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from controller.decide.limits.caps import node_cap, unavailable_reasons
+from controller.decide.model.pricing import effective_usd_per_hour, price_fault
+from controller.decide.replacing.losses import with_losses
+from controller.decide.replacing.pools import Pool, chosen
+from controller.decide.settings import DecideSettings
+from controller.domain import FlavorEstimate, Fleet, History, Market, Price
+from controller.domain.reasons.flavors import MemoryTooSmall
+from controller.domain.spot import Shortage, SpotSettings
+from controller.loop.decide_settings import decide_settings
+from controller.loop.job import Job
+
+RECENT_S = 600.0
+"""For how long a pool that took a node back comes after the others."""
+
+
+class Pools:
+    """The pools of one run: each flavor, on the market that Terraform declares for it."""
+
+    def __init__(self, job: Job, settings: SpotSettings) -> None:
+        self._job, self._spot = job, settings
+
+    @property
+    def has_spot(self) -> bool:
+        """Whether any flavor is bought on spot."""
+        return Market.SPOT.value in {output.market for output in self._job.cluster.made.outputs.flavors.values()}
+
+    @property
+    def has_on_demand(self) -> bool:
+        """Whether any flavor is bought on demand."""
+        return Market.ON_DEMAND.value in {output.market for output in self._job.cluster.made.outputs.flavors.values()}
+
+    def market(self, flavor: str) -> Market:
+        """Returns how a flavor is bought."""
+        return Market(self._job.cluster.made.outputs.flavors[flavor].market)
+
+    def affordable(self, count: int, short: Shortage) -> Fleet:
+        """Returns the nodes that may begin to replace others now: the limits on cost and surge hold while both run."""
+        limits, cluster = self._job.environment.settings.limits, self._job.cluster
+        workers = cluster.last_workers()
+        if limits.max_surge is not None:
+            count = min(count, short.wanted.size + limits.max_surge - len(workers))
+        room = (
+            None if limits.max_usd_per_hour is None else limits.max_usd_per_hour - cluster.costs.usd_per_hour(workers)
+        )
+        return chosen(self._pools(self._allowed(short)), max(0, count), None if room is None else max(0.0, room))
+
+    def available(self, count: int, short: Shortage) -> Fleet:
+        """Returns the nodes that could be had, whatever they cost an hour while both run."""
+        return chosen(self._pools(self._allowed(short)), count)
+
+    def best(self, lasting: Fleet, count: int) -> Fleet:
+        """Returns the nodes of the spot market to wait for: those that the groups ask EC2 for already come first."""
+        asked = self._job.cluster.capacity.last.beyond(lasting)
+        pools = self._pools({Market.SPOT}, whatever_failed=True)
+        kept = chosen([replace(pool, room=min(pool.room, asked.count(pool.flavor))) for pool in pools], count)
+        others = [replace(pool, room=pool.room - kept.count(pool.flavor)) for pool in pools]
+        return kept.plus(chosen(others, count - kept.size))
+
+    def _allowed(self, short: Shortage) -> set[Market]:
+        """Returns the markets that may be bought on now."""
+        waited_s = 0.0 if short.waiting_since is None else self._job.clock.now() - short.waiting_since
+        is_due = short.waiting_since is not None and waited_s >= self._spot.wait_s
+        return {Market.SPOT, Market.ON_DEMAND} if self._spot.on_demand_fallback and is_due else {Market.SPOT}
+
+    def _pools(self, markets: set[Market], *, whatever_failed: bool = False) -> list[Pool]:
+        job, now = self._job, self._job.clock.now()
+        declared = job.cluster.made.outputs.flavors
+        settings = decide_settings(job.environment, job.settings.policy, declared, 0.0)
+        prices = with_losses(job.cluster.costs.prices(), job.journal.all_losses())
+        unavailable = {} if whatever_failed else {f: until for f, (until, _) in job.journal.unavailable(now).items()}
+        barred = unavailable_reasons(tuple(declared), job.environment.limits(), History(unavailable=unavailable), now)
+        decision = job.journal.last_decision()
+        estimates = {} if decision is None else {estimate.flavor: estimate for estimate in decision.flavors}
+        found = []
+        for flavor in declared:
+            price = prices.get(flavor)
+            is_sound = price is not None and price_fault(price, now, settings) is None
+            is_fit = flavor not in barred and not _is_too_small(estimates.get(flavor))
+            if price is not None and is_sound and is_fit and self.market(flavor) in markets:
+                found.append(self._pool(price, estimates.get(flavor), settings))
+        return found
+
+    def _pool(self, price: Price, estimate: FlavorEstimate | None, settings: DecideSettings) -> Pool:
+        """Returns a pool, judged by the last decision's estimate of its speed."""
+        flavor = price.flavor
+        limits = replace(self._job.environment.limits(), max_nodes=None)  # that of the fleet that trains, which stays
+        usd = effective_usd_per_hour(price, settings)
+        tokens_per_s = None if estimate is None else estimate.tokens_per_s
+        known = settings.flavors[flavor]
+        used = sum(worker.flavor == flavor for worker in self._job.cluster.last_workers())
+        return Pool(
+            flavor,
+            max(0, node_cap(flavor, limits, settings) - used),
+            price.usd_per_hour,
+            usd / (tokens_per_s * 0.0036) if tokens_per_s else usd / (known.vcpus or 1),
+            is_measured=bool(tokens_per_s),
+            is_recent=flavor in self._recent(),
+        )
+
+    def _recent(self) -> frozenset[str]:
+        now = self._job.clock.now()
+        return frozenset(one.flavor for one in self._job.journal.noticed() if now - one.at < RECENT_S)
+
+
+def _is_too_small(estimate: FlavorEstimate | None) -> bool:
+    return estimate is not None and any(isinstance(note, MemoryTooSmall) for note in estimate.notes)
