@@ -21,6 +21,7 @@ from controller.observe.instances import Instances, InstancesPort
 from controller.observe.look import FactsPort, Observer
 from controller.observe.made import Made, OutputsPort
 from controller.observe.prices.costs import Costs
+from controller.observe.prices.metering import Unseen, metered
 from controller.observe.reaching import Reaching
 from controller.record.journal import Journal
 from controller.supply.ports import BuilderPort, StorePort
@@ -156,5 +157,8 @@ class LiveCluster:
     # what is kept
 
     def _keep(self, observation: Observation) -> None:
-        usd_per_hour = self.costs.usd_per_hour(self.instances.last_workers)
-        self._journal.add_observation(observation, usd_per_hour + self.costs.surplus_usd_per_hour(observation))
+        last_at = self._journal.last_observed_at()
+        before = Unseen(self._journal.info().started_at if last_at is None else last_at, is_first=last_at is None)
+        workers, head = self.instances.last_workers, self.instances.listed_head
+        paid = metered(self.costs, workers, head, observation, before)
+        self._journal.add_observation(observation, paid.total_usd_per_hour, paid)

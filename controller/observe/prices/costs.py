@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from controller.config.environment import Environment
 from controller.domain import Instance, Observation, Price, TrainingState, head_price
-from controller.domain.prices.standing import extras_usd_per_hour
+from controller.domain.prices.standing import Standing, extras_usd_per_hour
 from controller.edges.terraform import Outputs
 from controller.observe.credits.burstable import surplus_usd_per_hour
 from controller.observe.made import Made
@@ -40,9 +40,30 @@ class Costs:
         Raises:
             ConfigError: An instance type has no price.
         """
+        prices = self.prices_of(workers)
+        return self._head_usd_per_hour(prices) + sum(prices[i.flavor].usd_per_hour for i in workers)
+
+    @property
+    def standing(self) -> Standing:
+        """What there is beside the workers."""
+        return self._made.outputs.standing
+
+    def prices_of(self, workers: Collection[Instance]) -> Mapping[str, Price]:
+        """Returns all prices that are known, those of these workers among them.
+
+        Raises:
+            ConfigError: An instance type has no price.
+        """
         prices = self.prices()
         require_prices(prices, (i.flavor for i in workers), self._environment)
-        return self._head_usd_per_hour(prices) + sum(prices[i.flavor].usd_per_hour for i in workers)
+        return prices
+
+    def head_instance_usd_per_hour(self, prices: Mapping[str, Price]) -> float:
+        """Returns the US dollars an hour of the head alone. Raises ConfigError where its type has no price."""
+        price = head_price(prices, str(self.standing.head))
+        if price is None:
+            raise no_price([str(self.standing.head)], self._environment)
+        return price.usd_per_hour
 
     def surplus_usd_per_hour(self, observation: Observation) -> float:
         """Returns the US dollars an hour of surplus CPU credits: of the nodes that train and have none of their own."""
@@ -54,8 +75,4 @@ class Costs:
         )
 
     def _head_usd_per_hour(self, prices: Mapping[str, Price]) -> float:
-        standing = self._made.outputs.standing
-        price = head_price(prices, str(standing.head))
-        if price is None:
-            raise no_price([str(standing.head)], self._environment)
-        return price.usd_per_hour + extras_usd_per_hour(standing, prices)
+        return self.head_instance_usd_per_hour(prices) + extras_usd_per_hour(self.standing, prices)

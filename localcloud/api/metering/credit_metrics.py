@@ -39,7 +39,7 @@ class CreditMetrics:
         if self._told_s is not None and now_s - self._told_s < self._every_s:
             return
         self._told_s = now_s
-        at = datetime.now(timezone.utc)
+        at = datetime.now(timezone.utc).replace(tzinfo=None)  # moto's times of metrics have no zone
         for tracked in self._instances:
             account = account_of(self._directory(tracked.id).credits)
             if tracked.state == RUNNING and account is not None:
