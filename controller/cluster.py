@@ -13,6 +13,7 @@ from controller.act.apply import Applier, GroupsPort, TerraformPort
 from controller.act.capacity import CapacityFile
 from controller.act.labels import Labels, LabelsPort
 from controller.act.nodes import Nodes, PlaybooksPort
+from controller.act.stopwatch import Stopwatch
 from controller.config.environment import Environment
 from controller.domain import Credits, Fleet, Instance, Observation, Price
 from controller.edges.clock import Clock
@@ -73,6 +74,7 @@ class LiveCluster:
         credits_of: Callable[[Sequence[Instance]], Mapping[str, Credits]] = lambda workers: {},
     ) -> None:
         self._journal, self._observed, self._credits_of = journal, observed, credits_of
+        self._stopwatch = Stopwatch(clock.now, journal.add_duration)
         self.made = Made(terraform, environment.name)
         self.instances = Instances(aws, self.made)
         reaching = Reaching(environment, self.made, self.instances, journal.info().run, journal.directory)
@@ -124,7 +126,8 @@ class LiveCluster:
 
     def set_capacity(self, fleet: Fleet) -> None:
         """Makes Terraform ask for this fleet. GuardError and CapacityFileError mean that nothing was changed."""
-        self.applier.set_capacity(fleet)
+        with self._stopwatch.applying():
+            self.applier.set_capacity(fleet)
 
     def empty_groups(self) -> None:
         """Gives all workers back without Terraform. Raises AwsError."""
@@ -140,7 +143,8 @@ class LiveCluster:
 
     def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         """Makes workers of these instances, warm and ready to join. Raises AnsibleError."""
-        self.nodes.configure(instances, timeout_s, with_head=with_head)
+        with self._stopwatch.configuring():
+            self.nodes.configure(instances, timeout_s, with_head=with_head)
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:
         """Writes the hosts file: these instances take part in the training. Raises AnsibleError."""

@@ -74,6 +74,7 @@ class Settings(BaseModel):
     default_speed: Speed | None = None
     credits: dict[str, CreditSettings] = {}
     credit_metrics_s: PositiveFloat = 300.0
+    least_charged_s: Seconds = 60.0
     boot_delay_s: Seconds = 1.0
     shutdown_grace_s: Seconds = 0.5
     scaling_retry_s: PositiveFloat = 5.0

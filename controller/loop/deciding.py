@@ -39,6 +39,8 @@ def decide_on(
         unavailable={flavor: until for flavor, (until, _) in journal.unavailable(observation.at).items()},
         known_tokens_per_s=_recalled(journal, observation.fleet),
         full_tokens_per_s=_full_speeds(journal),
+        durations=journal.durations(),
+        earlier_durations=journal.earlier_durations(),
     )
     progress = read_progress(observation, info.started_at)
     known = _learned(prices, journal)

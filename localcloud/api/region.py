@@ -90,7 +90,7 @@ class Region:
         self._sessions = RoleSessions(settings.region)
         self._instances = Instances(settings, ec2, faults, injected)
         prices, directory = read_prices(settings.prices), partial(InstanceDir.of, state_dir)
-        self._meter = Meter(self._instances, ec2, prices, spot, directory)
+        self._meter = Meter(self._instances, ec2, prices, spot, directory, settings.least_charged_s)
         cloudwatch = cloudwatch_backends[DEFAULT_ACCOUNT_ID][settings.region]
         self._credit_metrics = CreditMetrics(self._instances, cloudwatch, directory, settings.credit_metrics_s)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)

@@ -14,6 +14,7 @@ from controller.decide.limits.caps import UNBOUNDED, failed_caps, node_cap, unav
 from controller.decide.limits.surge import Surge
 from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
+from controller.decide.model.durations import learned
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.memory import too_small
 from controller.decide.model.pricing import in_their_mode, usable_prices
@@ -188,7 +189,12 @@ def assess(given: DecisionInput) -> Situation:
     if not given.observations:
         raise ValueError("deciding needs at least one observation, the present one")
     present = given.observations[-1]
-    settings = replace(given.settings, flavors=in_their_mode(given.settings.flavors, present))
+    history = given.history
+    settings = replace(
+        given.settings,
+        flavors=in_their_mode(given.settings.flavors, present),
+        switching=learned(given.settings.switching, history.earlier_durations, history.durations),
+    )
     names = {*settings.flavors} if settings.flavors else {*given.prices}
     flavors = tuple(sorted(names | set(present.fleet.present)))
     sound, faults = usable_prices(flavors, given.prices, present.at, settings)
@@ -200,7 +206,7 @@ def assess(given: DecisionInput) -> Situation:
         price_faults=faults,
         limits=given.limits,
         progress=given.progress,
-        history=given.history,
+        history=history,
         settings=settings,
         flavors=flavors,
     )

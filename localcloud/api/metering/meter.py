@@ -22,8 +22,6 @@ from localcloud.link.instance_dir import InstanceDir
 
 SECONDS_PER_HOUR = 3600.0
 HOURS_PER_MONTH = 730.0
-LEAST_S = 60.0
-"""EC2 charges a minute at least for each start of an instance."""
 CREDITS_PER_VCPU_HOUR = 60.0
 SURPLUS = "surplus-vcpu-hour"
 """The name of the price of surplus credits, by vCPU-hour."""
@@ -47,6 +45,7 @@ class Meter:
         prices: US dollars an hour of instance types on demand, and what else is in the file of prices.
         spot: The spot prices.
         directory: Returns the folder of an instance.
+        least_s: How long each start of an instance is charged at least. EC2 charges a minute.
     """
 
     def __init__(
@@ -56,9 +55,10 @@ class Meter:
         prices: Mapping[str, float],
         spot: SpotPrices,
         directory: Callable[[str], InstanceDir],
+        least_s: float = 60.0,
     ) -> None:
         self._instances, self._ec2, self._prices, self._spot = instances, ec2, prices, spot
-        self._directory = directory
+        self._directory, self._least_s = directory, least_s
         self._at_s: float | None = None
         self._ran_s: dict[tuple[str, int], float] = {}
         self._lines: dict[str, Line] = {}
@@ -100,7 +100,8 @@ class Meter:
         """Charges an instance for the time that it ran, from its first moment on for a minute."""
         start = (tracked.id, tracked.boot)
         ran_s = self._ran_s.get(start)
-        charged_s = LEAST_S if ran_s is None else max(0.0, ran_s + passed_s - LEAST_S) - max(0.0, ran_s - LEAST_S)
+        least_s = self._least_s
+        charged_s = least_s if ran_s is None else max(0.0, ran_s + passed_s - least_s) - max(0.0, ran_s - least_s)
         self._ran_s[start] = 0.0 if ran_s is None else ran_s + passed_s
         market = "spot" if tracked.is_spot else "on-demand"
         usd_per_hour = self._spot_price(tracked.flavor) if tracked.is_spot else self._of(tracked.flavor)
