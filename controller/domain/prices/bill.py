@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-HEAD, VOLUMES, GATEWAYS, ADDRESSES = "head", "volumes", "NAT gateways", "public IPv4 addresses"
+HEAD, VOLUMES, GATEWAYS, ADDRESSES = "head, ", "volumes", "NAT gateways", "public IPv4 addresses"
+"""The line of the head goes on with its instance type."""
 SURPLUS = "surplus CPU credits"
 NOT_ITEMISED = "not itemised"
 """What older versions have kept as a sum only."""

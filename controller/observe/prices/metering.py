@@ -76,7 +76,7 @@ def _beside(
     """Returns what runs beside the workers, US dollars an hour."""
     price = {name: prices[name].usd_per_hour if name in prices else 0.0 for name in (NAT_GATEWAY, ADDRESS)}
     return {
-        HEAD: head_usd_per_hour,
+        f"{HEAD}{standing.head}": head_usd_per_hour,
         VOLUMES: standing.head_volume_gb * volume,
         GATEWAYS: standing.nat_gateways * price[NAT_GATEWAY],
         ADDRESSES: standing.addresses * price[ADDRESS],
