@@ -15,7 +15,7 @@ from controller.config.deciding import DecideOptions
 from controller.domain.errors import ConfigError
 from controller.domain.health import HealthLimits
 from controller.domain.lease import HeadEnding, SwitchSettings
-from controller.domain.spot import SpotSettings
+from controller.domain.observed.spot import SpotSettings
 from controller.domain.times import parse_time
 
 Count = Annotated[int, Field(ge=0, le=100_000, strict=True)]
@@ -248,7 +248,7 @@ class NodesPrepare(str, Enum):
 
 
 class SpotSection(_Section):
-    """What is done where the spot market has no capacity. `controller.domain.spot.SpotSettings` explains each value."""
+    """What is done where the spot market has no capacity. `controller.domain.observed.spot` explains each value."""
 
     on_demand_fallback: bool = False
     wait_s: Seconds = 900

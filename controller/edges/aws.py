@@ -16,6 +16,8 @@ from controller.domain.errors import AwsError
 from controller.domain.reasons.moving import AwsFailed
 
 CLUSTER_TAG, ROLE_TAG, FLAVOR_TAG = "centavo:cluster", "centavo:role", "centavo:flavor"
+PROTECTABLE = ("InService", "EnteringStandby", "Standby")
+"""The states in which EC2 changes an instance's protection; it refuses the whole call for one in another state."""
 RUN_TAG, RANK_TAG = "centavo:run", "centavo:rank"
 LIVING_STATES = ["pending", "running"]
 STOPPING_LOOKS, STOPPING_LOOK_EVERY_S = 60, 5.0
@@ -156,11 +158,16 @@ class Aws:
         speak("label the groups", lambda: self._groups.create_or_update_tags(Tags=pairs))
 
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
-        """Protects instances of a group from scale-in, or lifts the protection; those that left it are skipped."""
+        """Protects instances of a group from scale-in, or lifts the protection.
+
+        Skips instances that have left the group, and those that are on their way into it or out of it: EC2 would refuse
+        the call for all of them. The next call may find them in service.
+        """
 
         def members() -> set[str]:
             answer = self._groups.describe_auto_scaling_groups(AutoScalingGroupNames=[group])
-            return {instance["InstanceId"] for found in answer["AutoScalingGroups"] for instance in found["Instances"]}
+            instances = [instance for found in answer["AutoScalingGroups"] for instance in found["Instances"]]
+            return {one["InstanceId"] for one in instances if one["LifecycleState"] in PROTECTABLE}
 
         present = speak(f"read {group}", members)
         ids = [instance_id for instance_id in instance_ids if instance_id in present]

@@ -47,7 +47,7 @@ def needs_of(made: Outputs, role: str) -> list[Need]:
         Need("ec2:DescribeInstances", "*", "to see the workers"),
         Need("autoscaling:DescribeScalingActivities", "*", "to see why a worker could not be had"),
         Need("ec2:DescribeLaunchTemplates", "*", "to plan with Terraform"),
-        Need("tag:GetResources", "*", "to find the cluster's bucket"),
+        Need("s3:ListAllMyBuckets", "*", "to find the cluster's bucket"),
         Need("s3:PutObject", f"{bucket}/control/lease.json", "to keep the cluster's lease"),
         Need("s3:GetBucketPolicy", bucket, "to plan with Terraform"),
         Need("ec2:RebootInstances", head, "to reboot a node that hangs", ours),

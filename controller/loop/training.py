@@ -13,7 +13,7 @@ from controller.loop.job import PASSING_TROUBLES, Job
 from controller.loop.losses import keep_losses, recall_losses
 from controller.loop.moving import Moving, check_capacity_file
 from controller.loop.speeds import keep_speeds, recall_speeds
-from controller.loop.spot import Spot
+from controller.loop.spot.spot import Spot
 from controller.loop.upkeep import Upkeep
 from controller.loop.vigil import Stop, Vigil
 from controller.loop.waits import Waits
@@ -30,8 +30,8 @@ class Training:
         aside = Aside(job.clock, job.settings.interval_s)
         self._vigil = Vigil(job)
         self._spot = Spot(job)
-        self._upkeep = Upkeep(job, aside, self._vigil.dropped, self._spot.noticed)
-        self._moving = Moving(job, waits, aside, self._vigil.dropped, self._spot.noticed)
+        self._upkeep = Upkeep(job, aside, self._vigil.dropped, self._spot.notices.noticed)
+        self._moving = Moving(job, waits, aside, self._vigil.dropped, self._spot.notices.noticed)
         self._stop: Stop | None = None
 
     def accompany(self) -> str:
@@ -91,7 +91,7 @@ class Training:
         job = self._job
         observation = job.cluster.observe()
         if not job.cluster.training_has_ended():
-            self._spot.take_notices(observation)
+            self._spot.notices.take(observation)
             self._stop = self._vigil.look(observation, is_short=self._spot.is_short(observation))
         if self._is_over():
             return False

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from controller.domain.errors import DiskError
-from controller.domain.spot import Exposure
+from controller.domain.observed.spot import Exposure
 from controller.edges.files import write_whole
 
 MOST_NODE_HOURS = 2000.0

@@ -8,7 +8,7 @@ The controller owns a cluster while it renews the lease `control/lease.json` in 
 
 - The head looks at the lease. It gives the workers back when the lease has run out, when the training has ended long
   ago, or when no step was made for too long. Then it stops itself.
-- While nobody owns it and it trains, the head lets in the nodes that come as replacements (`letting_in`).
+- While nobody owns it and it trains, the head lets in the nodes that come as replacements (`admitting.workers`).
 - A worker that finds neither a valid lease nor an answering head for longer ends itself.
 - The reaper ends what has outlived its lease by longer still.
 
@@ -19,7 +19,8 @@ again before each step of giving back: who has taken the cluster meanwhile keeps
 bucket holds no lease, a training that makes steps goes on, and the head waits from the last step or from its own start.
 The reaper leaves such a cluster alone.
 
-The warden also lets in the SSH keys of who controls the cluster (`door`): it is what reads the bucket on each node.
+The warden also lets in the SSH keys of who controls the cluster (`admitting.keys`): it reads the bucket on each
+node.
 
 No clock of a reader decides. S3 tells the age of a lease: the date of its answer less the date of the object. All
 waiting is measured by the clock that counts since the boot.

@@ -8,9 +8,9 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from .admitting.keys import Door
 from .bucket import Bucket
 from .clock import since_boot_s
-from .door import Door
 from .groups import Groups
 from .head import HeadDuty
 from .node import Node, SettingsError, read_settings

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from .admitting.workers import LettingIn
 from .bucket import Bucket, Claim
 from .clients import AWS_ERRORS, client
 from .groups import Groups
-from .letting_in import LettingIn
 from .look import Look, Standing
 from .memory import Signs
 from .node import Node

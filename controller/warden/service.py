@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from .admitting.keys import Door
 from .bucket import Bucket
 from .clock import since_boot_s
-from .door import Door
 from .look import Look, Standing
 from .memory import Memory, Signs
 from .verdict import Situation, Verdict

@@ -97,6 +97,8 @@ source "amazon-ebs" "node" {
     device_name           = "/dev/xvda"
     volume_size           = 8
     volume_type           = "gp3"
+    iops                  = 3000 # What a gp3 volume has anyway. Packer 1.6 refuses a gp3 volume without the two numbers.
+    throughput            = 125
     encrypted             = true
     delete_on_termination = true
   }

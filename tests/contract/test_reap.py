@@ -72,6 +72,32 @@ class Mess:
             cwd="/", env={**self.cloud.environment, **names}, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
+    def schedule(self, cluster: str, bucket: str) -> None:
+        """Makes the function and the rule that calls it each minute, as Terraform declares them."""
+        archive = (ROOT / "terraform" / "modules" / "reaper" / "warden.zip").read_bytes()
+        functions, events = self.cloud.client("lambda"), self.cloud.client("events")
+        may = {"Effect": "Allow", "Action": ["autoscaling:*", "ec2:*", "s3:*"], "Resource": "*"}
+        iam = self.cloud.client("iam")
+        role = iam.create_role(RoleName="reaper", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [may]})
+        iam.put_role_policy(RoleName="reaper", PolicyName="reap", PolicyDocument=policy)
+        self.cloud.client("logs").create_log_group(logGroupName="/reaper")
+        function = functions.create_function(
+            FunctionName="reaper", Runtime="python3.11", Role=role, Handler="warden.reaper.function.handler",
+            Code={"ZipFile": archive}, Timeout=300, LoggingConfig={"LogGroup": "/reaper"},
+            Environment={"Variables": {"CENTAVO_CLUSTER": cluster, "CENTAVO_BUCKET": bucket}},
+        )["FunctionArn"]  # fmt: skip
+        rule = events.put_rule(Name="reaper", ScheduleExpression="rate(1 minute)")["RuleArn"]
+        events.put_targets(Rule="reaper", Targets=[{"Id": "1", "Arn": function}])
+        functions.add_permission(
+            FunctionName="reaper", StatementId="schedule", Action="lambda:InvokeFunction",
+            Principal="events.amazonaws.com", SourceArn=rule,
+        )  # fmt: skip
+
+    def scheduled_log(self) -> str:
+        events = self.cloud.client("logs").filter_log_events(logGroupName="/reaper")["events"]
+        return "\n".join(event["message"] for event in events)
+
     def is_empty(self, group: str) -> bool:
         return self.cloud.members(group) == []
 
@@ -93,6 +119,7 @@ def test_what_is_forgotten_is_ended_and_what_is_used_or_cannot_be_judged_stays(m
         mess.cloud.in_service(group, 1)
     time.sleep(3)
 
+    print(mess.centavo("--dry-run").stdout)
     told = mess.centavo("--dry-run", "--json")
     assert told.returncode == 8, told.stderr  # two buckets of one name are an error
     judged = {one["cluster"]: one for one in json.loads(told.stdout)}
@@ -135,3 +162,16 @@ def test_the_lambda_function_ends_its_own_cluster_and_no_other(mess: Mess) -> No
     failed = mess.function("other", "other-bucket")
     assert failed.returncode != 0 and "ReapingError" in failed.stderr and "cannot be understood" in failed.stderr
     assert mess.cloud.state(heads["other"]) == "running"
+
+
+def test_the_schedule_calls_the_function_which_ends_what_has_outlived_its_lease(mess: Mess) -> None:
+    mess.bucket("forgotten", "forgotten-bucket", lasts_s=1, switch=AT_ONCE)
+    head = mess.head("forgotten")
+    group = mess.workers("forgotten", 1)
+    mess.cloud.in_service(group, 1)
+    mess.schedule("forgotten", "forgotten-bucket")
+    wait_until(lambda: mess.is_empty(group), "the end of the worker", 240)
+    wait_until(lambda: mess.cloud.state(head) == "stopped", "the end of the head", 240)
+    wait_until(lambda: "the cluster has outlived its lease" in mess.scheduled_log(), "the function's log", 240)
+    called = json.loads(mess.cloud.client("lambda").invoke(FunctionName="reaper")["Payload"].read())
+    assert called["cluster"] == "forgotten" and called["ended"] == [], "nothing is left"

@@ -17,7 +17,7 @@ from sandbox import client_of, move_phases, processes_of, wait_until
 
 from tests.faults.edges.place import HEAD, HEAD_USD, PRICES_HERE, PRICES_THERE, Place
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(2400)]
 
 
 class Laptop:
@@ -42,7 +42,7 @@ class Laptop:
         done = subprocess.run(
             [sys.executable, "-m", "controller", "--root", str(self.root), "--env", "local", *arguments],
             cwd=self.root, env=variables, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=600, check=False,
+            stderr=subprocess.STDOUT, timeout=900, check=False,
         )  # fmt: skip
         print(done.stdout)
         return done
@@ -103,9 +103,9 @@ def test_a_run_goes_on_at_the_head_when_its_machine_is_gone(laptop: Laptop, tmp_
     assert refused.returncode == 16 and "take-over" in refused.stdout
     laptop.delete()
 
-    wait_until(lambda: laptop.phases(tmp_path) == ["done"], 400, "a move that the head has made")
+    wait_until(lambda: laptop.phases(tmp_path) == ["done"], 900, "a move that the head has made")
     laptop.place.end_file(laptop.place.head().id).touch()
-    wait_until(laptop.has_ended, 300, "the end of the run")
+    wait_until(laptop.has_ended, 600, "the end of the run")
 
     assert laptop.place.workers() == [] and laptop.place.desired() == {}
     report = json.loads(laptop.object(f"{lease['run']}/control/report.json") or b"{}")
@@ -121,11 +121,11 @@ def test_a_run_at_the_head_ends_when_a_person_asks_for_it(laptop: Laptop) -> Non
     laptop.set_prices(PRICES_HERE)
     assert laptop.centavo("optimize", "--detach").returncode == 0
     run = laptop.lease()["run"]
-    wait_until(lambda: any(event["event"] == "step" for event in laptop.place.events()), 300, "a step")
+    wait_until(lambda: any(event["event"] == "step" for event in laptop.place.events()), 600, "a step")
 
     stopped = laptop.centavo("stop")
     assert stopped.returncode == 0 and f"Asked the controller on the head to end the run {run}" in stopped.stdout
-    wait_until(laptop.has_ended, 300, "the end of the run")
+    wait_until(laptop.has_ended, 600, "the end of the run")
 
     assert laptop.place.workers() == [] and laptop.place.desired() == {}
     report = json.loads(laptop.object(f"{run}/control/report.json") or b"{}")

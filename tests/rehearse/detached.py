@@ -87,7 +87,7 @@ class DetachedRehearsal(Rehearsal):
         if self._workers():
             raise RehearsalError(f"{len(self._workers())} workers still run after the end of the run.")
         report, run = self._report(), self._lease()["run"]
-        for name in ("control/report.html", "control/centavo.log", "results/done.json"):
+        for name in ("control/report.html", "control/centavo.log", "results/scores.json"):
             if self._object(f"{run}/{name}") is None:
                 raise RehearsalError(f"The bucket has no {run}/{name}.")
         training = report["training"]

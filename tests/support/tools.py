@@ -39,6 +39,7 @@ TOOLS: Mapping[str, Tool] = {
         ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"), "apt-get install chromium"
     ),
     "terraform": Tool(("terraform",), "https://developer.hashicorp.com/terraform/install"),
+    "packer": Tool(("packer",), "apt-get install packer"),
     "g++": Tool(("g++",), "apt-get install g++"),
 }
 

@@ -87,15 +87,19 @@ class _Look:
             is_member=is_member,
             rank=None if fact is None else fact.rank,
             leaves_first=node in self._bad,
-            is_dropped=node in self._dropped or self._has_left_for_good(node, standing),
+            is_dropped=node in self._dropped or self._has_left_for_good(node, standing, is_member),
             is_doomed=node in self._noticed,
             launched_at=worker.launched_at,
             said=(fact.reason or "") if fact is not None else self._said.get(node, ""),
         )
 
-    def _has_left_for_good(self, node: str, standing: Standing) -> bool:
-        """Returns whether EC2 takes a node back whose rank has left, so that none begins there again."""
-        return self._noticed.get(node) is NoticeKind.INTERRUPTION and standing not in _MAY_TRAIN
+    def _has_left_for_good(self, node: str, standing: Standing, is_member: bool) -> bool:
+        """Returns whether EC2 takes a node back whose rank has left, so that none begins there again.
+
+        A member whose worker is warm may have a rank of which nothing is known.
+        """
+        may_train = standing in _MAY_TRAIN or (is_member and standing is Standing.WARM)
+        return self._noticed.get(node) is NoticeKind.INTERRUPTION and not may_train
 
 
 def _hosts(head: HeadSeen | None) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from controller.domain import Price
-from controller.domain.spot import Exposure
+from controller.domain.observed.spot import Exposure
 
 PRIOR_NODE_HOURS = 24.0
 """What is assumed before anything was seen weighs as much as so many hours of a node."""

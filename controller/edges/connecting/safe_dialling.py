@@ -2,7 +2,7 @@
 
 localcloud's machines have private and public addresses as on AWS. localcloud makes their ranges blackholes on this
 machine, and routes that are more specific lead to its bridges. Without these routes, a packet for such an address would
-leave this machine, and reach whoever really has the address. One of localcloud's machines has no such routes: all of its
+leave this machine, and reach whoever really has the address. One of localcloud's machines has no such routes: all its
 packets pass the bridge and the firewall of its cloud.
 """
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +21,9 @@ from controller.edges.aws import client_config, speak
 NODES_ENDPOINT = "CENTAVO_NODES_S3_URL"
 """The environment variable with S3's address as the nodes reach it, where that differs from this machine's."""
 NOT_THERE = ("404", "NoSuchKey")
+FRESH_FOR = timedelta(days=60)
+"""An older object counts as missing, so that a run writes it anew: the bucket deletes what is thrice as old
+(`terraform/modules/storage`)."""
 
 Result = TypeVar("Result")
 
@@ -33,25 +38,25 @@ class Store:
         self._as_nodes: Any = boto3.client("s3", region_name=region, config=signed, endpoint_url=endpoint)
 
     def has(self, bucket: str, key: str) -> bool:
-        """Returns whether the bucket has an object with this key."""
+        """Returns whether the bucket has an object with this key, and has it for long enough."""
 
         def call() -> bool:
             try:
-                self._s3.head_object(Bucket=bucket, Key=key)
+                return _is_fresh(self._s3.head_object(Bucket=bucket, Key=key))
             except ClientError as error:
                 if error.response["Error"]["Code"] in NOT_THERE:
                     return False
                 raise
-            return True
 
         return speak(f"look for {key} in the bucket {bucket}", call)
 
     def read(self, bucket: str, key: str) -> bytes | None:
-        """Returns the content of an object; None where there is none."""
+        """Returns the content of an object; None where there is none, or where the bucket will delete it."""
 
         def call() -> bytes | None:
             try:
-                return bytes(self._s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+                answer = self._s3.get_object(Bucket=bucket, Key=key)
+                return bytes(answer["Body"].read()) if _is_fresh(answer) else None
             except ClientError as error:
                 if error.response["Error"]["Code"] in NOT_THERE:
                     return None
@@ -100,3 +105,9 @@ def _transfer(purpose: str, call: Callable[[], None]) -> None:
             "Check the credentials and the file, and that the endpoint is up.",
             reason=AwsFailed(purpose, str(error)),
         ) from error
+
+
+def _is_fresh(answer: Mapping[str, Any]) -> bool:
+    """Returns whether an object is young enough, by S3's own clocks."""
+    now = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
+    return bool(now - answer["LastModified"] < FRESH_FOR)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, NoticeKind
+from controller.domain.observed.spot import Exposure, Noticed, Shortage
 from controller.domain.reasons import Reason
-from controller.domain.spot import Exposure, Noticed, Shortage
 from controller.record.journal.codec import to_json
 from controller.record.journal.reasons import reason_from_text
 from controller.record.journal.run import RunValues

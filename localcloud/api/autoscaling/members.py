@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from moto.autoscaling.exceptions import ValidationError
 from moto.autoscaling.models import FakeAutoScalingGroup, InstanceState
 
 from localcloud.api.ec2.states import PENDING, RUNNING, state_of
@@ -51,6 +53,14 @@ def version_of(member: InstanceState) -> int:
 def present_in(group: FakeAutoScalingGroup) -> list[InstanceState]:
     """Returns the members that count towards the desired capacity."""
     return [member for member in group.instance_states if member.lifecycle_state in (WAITING, IN_SERVICE)]
+
+
+def check_protectable(group: FakeAutoScalingGroup, instance_ids: Iterable[str]) -> None:
+    """Raises ValidationError for an instance that is not in service: EC2 changes the protection of no other."""
+    in_service = {member.instance.id for member in group.instance_states if member.lifecycle_state == IN_SERVICE}
+    for instance_id in instance_ids:
+        if instance_id not in in_service:
+            raise ValidationError(f"The instance {instance_id} is not in InService or EnteringStandby or Standby.")
 
 
 def has_failed(member: InstanceState) -> bool:

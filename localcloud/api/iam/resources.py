@@ -6,6 +6,7 @@ The resources of EC2's and Auto Scaling's changing actions come with their tags.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -21,10 +22,16 @@ from localcloud.api.iam.s3_actions import s3_questions
 Target = tuple[str, Mapping[str, str]]
 """An ARN, and the context that belongs to it."""
 
+TAGGED_GROUP = re.compile(r"Tags\.member\.\d+\.ResourceId")
+"""The parameters of CreateOrUpdateTags and DeleteTags that name a group."""
 UNLIMITED = ("Describe", "List", "Get")
 """How actions begin that EC2 and Auto Scaling cannot limit to a resource."""
 WITHOUT_RESOURCES = ("pricing", "servicequotas", "tag", "sts")
 ON_EVERYTHING = ("kms:ListAliases", "kms:CreateKey", "iam:ListRoles", "iam:ListUsers")
+
+
+KINDS = {"i": "instance", "vol": "volume"}
+"""By the beginning of an ID, how EC2's ARNs call such a resource. Of others the action alone is checked."""
 
 
 def questions_of(request: ApiRequest) -> list[Question]:
@@ -48,9 +55,11 @@ def _of_ec2(request: ApiRequest) -> list[Target]:
         return [(EVERYTHING, {})]
     backend = ec2_backends[DEFAULT_ACCOUNT_ID][request.region]
     found: list[Target] = []
-    for instance_id in request.numbered("InstanceId"):
-        tags = backend.tags.get(instance_id, {})
-        found.append((_arn(request, f"instance/{instance_id}"), _tagged(tags, "ec2")))
+    for resource_id in [*request.numbered("InstanceId"), *request.numbered("ResourceId")]:
+        kind = KINDS.get(resource_id.partition("-")[0])
+        if kind:
+            tags = backend.tags.get(resource_id, {})
+            found.append((_arn(request, f"{kind}/{resource_id}"), _tagged(tags, "ec2")))
     return found
 
 
@@ -59,12 +68,21 @@ def _of_autoscaling(request: ApiRequest) -> list[Target]:
         return [(EVERYTHING, {})]
     groups = autoscaling_backends[DEFAULT_ACCOUNT_ID][request.region].autoscaling_groups
     name, instance_id = request.text("AutoScalingGroupName"), request.text("InstanceId")
+    tagged = [str(value) for key, value in request.parameters.items() if TAGGED_GROUP.fullmatch(key)]
+    if tagged:
+        return [_of_group(request, groups.get(one), one) for one in dict.fromkeys(tagged)]
     for group in list(groups.values()):
         members = {state.instance.id for state in list(group.instance_states)}
         if group.name == name or (not name and instance_id in members):
-            tags = {tag["Key"]: tag["Value"] for tag in group.tags}
-            return [(group.arn, _tagged(tags, "autoscaling"))]
-    return [(_arn(request, f"autoScalingGroup:*:autoScalingGroupName/{name}"), {})] if name else []
+            return [_of_group(request, group, name)]
+    return [_of_group(request, None, name)] if name else []
+
+
+def _of_group(request: ApiRequest, group: Any, name: str) -> Target:
+    """Returns a group with its tags; one that does not exist has none."""
+    if group is None:
+        return _arn(request, f"autoScalingGroup:*:autoScalingGroupName/{name}"), {}
+    return group.arn, _tagged({tag["Key"]: tag["Value"] for tag in group.tags}, "autoscaling")
 
 
 def _of_logs(request: ApiRequest) -> list[Target]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup
 from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.responses import ActionResult, EmptyResult
 
 from localcloud.api.autoscaling.activities import Activities
+from localcloud.api.autoscaling.members import check_protectable
 from localcloud.api.autoscaling.requests import GroupRequests, update_rest
 from localcloud.api.patches.replace import replace
 
@@ -27,9 +26,13 @@ def _patch_models(requests: GroupRequests) -> None:
     def set_desired_capacity(group: FakeAutoScalingGroup, capacity: int | None) -> None:
         requests.set_desired_capacity(group, capacity)
 
-    def set_instance_protection(backend: AutoScalingBackend, group_name: str, *args: Any, **options: Any) -> None:
-        protect(backend, group_name, *args, **options)
-        requests.try_at_once(backend.autoscaling_groups[group_name])
+    def set_instance_protection(
+        backend: AutoScalingBackend, group_name: str, ids: list[str], protected: bool | None
+    ) -> None:
+        group = backend.autoscaling_groups[group_name]
+        check_protectable(group, ids)
+        protect(backend, group_name, ids, protected)
+        requests.try_at_once(group)
 
     replace(FakeAutoScalingGroup, "set_desired_capacity", set_desired_capacity)
     replace(AutoScalingBackend, "set_instance_protection", set_instance_protection)

@@ -48,6 +48,12 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "this" {
   }
 }
 
+locals {
+  # What a run writes anew when it is a third as old (controller/edges/supplying/store.py): packages, corpora, controllers, Terraform.
+  supplies      = ["wheelhouse/", "corpus/", "control/bundles/", "control/tools/"]
+  supplied_days = 180
+}
+
 resource "aws_s3_bucket_lifecycle_configuration" "this" {
   count = var.noncurrent_days == null ? 0 : 1
 
@@ -65,6 +71,23 @@ resource "aws_s3_bucket_lifecycle_configuration" "this" {
 
     abort_incomplete_multipart_upload {
       days_after_initiation = 7
+    }
+  }
+
+  dynamic "rule" {
+    for_each = local.supplies
+
+    content {
+      id     = "end-old-${replace(trimsuffix(rule.value, "/"), "/", "-")}"
+      status = "Enabled"
+
+      filter {
+        prefix = rule.value
+      }
+
+      expiration {
+        days = local.supplied_days
+      }
     }
   }
 

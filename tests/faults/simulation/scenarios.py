@@ -66,7 +66,7 @@ class Scenario:
     def most(self) -> Fleet:
         """The largest fleet that may be asked for. What EC2 takes back may be replaced from any pool."""
         most = Fleet(self.initial).union(Fleet(self.target or {}))
-        return most.plus(Fleet(dict.fromkeys(SPEEDS, most.size))) if self.is_on_spot else most
+        return most.plus(Fleet(dict.fromkeys(SPEEDS, 2 * most.size))) if self.is_on_spot else most
 
 
 def _take_one_back(world: World) -> None:

@@ -70,6 +70,57 @@ def test_a_machine_without_packer_is_told_what_to_install(tmp_path: Path) -> Non
     assert done.returncode == 1 and "Install Packer" in done.stderr
 
 
+FIRST_WITH_PLUGINS = (1, 7)
+"""Since this version Packer has `packer init`, and the block `required_plugins`. Debian 12 has 1.6.6."""
+TOO_NEW = (r"(?ms)^packer \{.*?^\}\n", r"(?ms)^  metadata_options \{.*?^  \}\n", r"(?m)^  imds_support .*\n")
+"""The parts of the template that Packer 1.6.6 does not know."""
+
+
+class Packer:
+    """The real Packer, with the template as this version of it can read it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file, self.archive = folder / "centavo.pkr.hcl", folder / "wheelhouse.tar"
+        self.archive.touch()
+        programs = Path(sys.executable).parent  # Packer asks ansible-playbook for its version
+        own = {"PACKER_CONFIG_DIR": str(folder), "PACKER_CACHE_DIR": str(folder), "CHECKPOINT_DISABLE": "1"}
+        self.environment = {**os.environ, **own, "PATH": f"{programs}:{os.environ['PATH']}"}
+        numbers = re.search(r"v(\d+)\.(\d+)", self.run("version").stdout)
+        assert numbers is not None
+        self.has_plugins = tuple(map(int, numbers.groups())) >= FIRST_WITH_PLUGINS
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["packer", *arguments], env=self.environment, capture_output=True, text=True, timeout=600, check=False
+        )
+
+    def write(self, template: str) -> None:
+        for pattern in () if self.has_plugins else TOO_NEW:
+            template, found = re.subn(pattern, "", template)
+            assert found == 1, pattern
+        self.file.write_text(template)
+
+    def validate(self, ansible: Path = ROOT / "ansible") -> subprocess.CompletedProcess[str]:
+        given = {"ansible": ansible, "archive": self.archive, "digest": "d" * 64, "wheelhouse": '{"digest": "d"}'}
+        return self.run("validate", *(f"-var={name}={value}" for name, value in given.items()), str(self.file))
+
+
+@pytest.mark.needs_tool("packer")
+@pytest.mark.timeout(1200)
+def test_packer_accepts_the_template_and_refuses_one_with_mistakes(tmp_path: Path) -> None:
+    packer = Packer(tmp_path)
+    packer.write(TEMPLATE)
+    if packer.has_plugins and packer.run("init", str(packer.file)).returncode != 0 and not os.environ.get("CI"):
+        pytest.skip("Packer can't download the plugins that the template needs")
+    accepted = packer.validate()
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    assert packer.validate(ansible=tmp_path / "nowhere").returncode != 0, "there is no such playbook"
+    for right, wrong in (("volume_type ", "volume_kind "), ('"gp3"', '"gp33"'), ("var.login_user", "var.user")):
+        assert right in TEMPLATE
+        packer.write(TEMPLATE.replace(right, wrong))
+        assert packer.validate().returncode != 0, wrong
+
+
 @pytest.mark.slow
 def test_a_node_of_the_image_installs_nothing(tmp_path: Path) -> None:
     house = tiny_wheelhouse(tmp_path)

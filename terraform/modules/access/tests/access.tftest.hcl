@@ -41,7 +41,7 @@ run "nodes_may_use_this_bucket_only" {
   command = plan
 
   assert {
-    condition = toset(flatten([for statement in data.aws_iam_policy_document.bucket.statement : statement.resources])) == toset([
+    condition = toset(flatten([for statement in data.aws_iam_policy_document.bucket.statement : statement.resources if statement.effect != "Deny"])) == toset([
       "arn:aws:s3:::unit", "arn:aws:s3:::unit/*",
     ])
     error_message = "The policy must name the bucket and its objects, and nothing else."
@@ -176,5 +176,52 @@ run "existing_profiles_are_taken_and_nothing_of_iam_is_made" {
   assert {
     condition     = output.head_instance_profile == "our-head" && output.worker_instance_profile == "our-worker"
     error_message = "The outputs must name the existing instance profiles."
+  }
+}
+
+run "no_controller_runs_on_the_head_unless_that_is_asked_for" {
+  command = plan
+
+  assert {
+    condition     = length(aws_iam_role_policy.controller) == 0 && length(aws_iam_role_policy.state) == 0
+    error_message = "Without var.controller the head's role must not get the policies of a controller."
+  }
+}
+
+run "a_controller_on_the_head_may_change_the_fleet_and_write_the_state" {
+  command = plan
+
+  variables {
+    controller = { state_bucket = "my-state", state_key = "centavo/terraform.tfstate" }
+  }
+
+  assert {
+    condition     = length(aws_iam_role_policy.controller) == 1 && length(aws_iam_role_policy.state) == 1
+    error_message = "The head's role must get both policies."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.controller[0].policy).Version == "2012-10-17" && strcontains(aws_iam_role_policy.controller[0].policy, "\"aws:ResourceTag/centavo:cluster\": \"unit\"")
+    error_message = "The policy must be JSON that names the cluster."
+  }
+
+  assert {
+    condition = toset(flatten([for statement in data.aws_iam_policy_document.state[0].statement : statement.resources if !contains(statement.actions, "kms:Decrypt")])) == toset([
+      "arn:*:s3:::my-state", "arn:*:s3:::my-state/centavo/terraform.tfstate", "arn:*:s3:::my-state/centavo/terraform.tfstate.tflock",
+    ])
+    error_message = "The policy must name the state, its lock and nothing else in that bucket."
+  }
+}
+
+run "a_state_that_is_a_file_needs_no_policy" {
+  command = plan
+
+  variables {
+    controller = {}
+  }
+
+  assert {
+    condition     = length(aws_iam_role_policy.controller) == 1 && length(aws_iam_role_policy.state) == 0
+    error_message = "Without a bucket of the state there must be no policy for it."
   }
 }

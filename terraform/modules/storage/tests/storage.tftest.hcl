@@ -39,6 +39,15 @@ run "by_default_a_destroy_deletes_no_results" {
   }
 }
 
+run "supplies_that_no_run_has_written_anew_are_deleted" {
+  command = plan
+
+  assert {
+    condition     = toset([for rule in one(aws_s3_bucket_lifecycle_configuration.this).rule : rule.filter[0].prefix if length(rule.expiration) > 0]) == toset(["wheelhouse/", "corpus/", "control/bundles/", "control/tools/"])
+    error_message = "Packages, corpora and bundles must end by themselves, and checkpoints and results never."
+  }
+}
+
 run "the_bucket_refuses_requests_without_tls" {
   command = apply
 

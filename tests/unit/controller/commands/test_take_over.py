@@ -96,12 +96,14 @@ def test_everything_that_the_run_needs_is_brought(
     first: tuple[Controller, Ownership], bucket: BucketInMemory, root: Path, capsys: Captured
 ) -> None:
     controller, _ = first
+    bucket.put(keys.public_key("somebody-before"), b"ssh-ed25519 BEFORE\n", 1)
     assert centavo(root, "take-over", "--now") == 0
     told = capsys.readouterr().out
     assert "This checkout controls the cluster test from now on." in told
     assert "Before it was `centavo optimize` of ada@laptop (process 7), in its lease number 1." in told
     assert "Brought from the bucket: the run's folder, the capacity file, the state of Terraform." in told
-    assert "is in its stage `training`" in told and "optimize` carries on" in told and "private key" in told
+    assert "is in its stage `training`" in told and "optimize` carries on" in told
+    assert "let it in within a minute" in told
     here = environment(root)
     assert here.capacity_file.read_bytes() == controller.environment.capacity_file.read_bytes()
     assert json.loads((here.directory / "terraform.tfstate").read_text())["serial"] == 7
@@ -109,6 +111,8 @@ def test_everything_that_the_run_needs_is_brought(
     assert journal is not None and journal.info() == controller.journal.info() and journal.generation == 2
     now = from_document(bucket.kept[keys.LEASE][0])
     assert (now.generation, now.released, now.stage) == (2, True, "training")
+    (offered,) = (kept[0] for key, kept in bucket.kept.items() if key.startswith(keys.PUBLIC_KEYS))
+    assert offered == here.public_key_file.read_bytes(), "and nobody else's"
 
 
 def test_the_first_controller_is_fenced(

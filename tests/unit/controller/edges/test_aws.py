@@ -79,6 +79,23 @@ def test_exactly_the_instances_whose_protection_is_lifted_end_when_capacity_is_l
     assert len(aws.instances("c")) == 1
 
 
+def test_protection_is_changed_only_for_instances_in_service(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = Aws(REGION)
+    ids = [i.instance_id for i in aws.instances("c")]
+    describe, changed = aws._groups.describe_auto_scaling_groups, []
+
+    def with_a_newcomer(**asked: Any) -> Any:
+        answer = describe(**asked)
+        answer["AutoScalingGroups"][0]["Instances"][0]["LifecycleState"] = "Pending"
+        return answer
+
+    monkeypatch.setattr(aws._groups, "describe_auto_scaling_groups", with_a_newcomer)
+    monkeypatch.setattr(aws._groups, "set_instance_protection", lambda **asked: changed.extend(asked["InstanceIds"]))
+    newcomer = describe(AutoScalingGroupNames=[group])["AutoScalingGroups"][0]["Instances"][0]["InstanceId"]
+    aws.set_protection(group, ids, protected=False)
+    assert sorted(changed) == sorted(set(ids) - {newcomer})
+
+
 def test_a_group_is_emptied_of_what_may_end(group: str) -> None:
     aws = Aws(REGION)
     aws.set_protection(group, [i.instance_id for i in aws.instances("c")], protected=False)

@@ -27,5 +27,5 @@ def test_an_interface_that_the_environment_names_is_taken_without_a_default_rout
 
 
 def test_the_playbook_gathers_what_the_interface_is_worked_out_from() -> None:
-    plays = {play["name"]: play for play in yaml.safe_load((PLAYBOOKS / "site.yml").read_text())}
+    plays = {play["name"]: play for play in yaml.safe_load((PLAYBOOKS / "prepare.yml").read_text())}
     assert "network" in plays["Prepare every node"]["gather_subset"]

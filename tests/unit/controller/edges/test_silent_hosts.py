@@ -111,7 +111,7 @@ def test_the_nodes_that_answer_are_prepared_while_another_is_silent(
     asked = [hosts.answering("i-head"), hosts.hanging("i-hangs")]
     playbook = tmp_path / "ansible" / "playbooks" / "site.yml"
     text = playbook.read_text()
-    sign_of_life = text[: text.index("- name: Prepare every node")]
+    sign_of_life = text[: text.index("- name: Prepare the nodes")]
     tasks = tmp_path / "ansible" / "roles" / "boot" / "tasks" / "main.yml"
     tasks.write_text(tasks.read_text().replace("timeout: 30", f"timeout: {LIMIT_S}"))
     after = "- hosts: head:workers\n  gather_facts: false\n  tasks:\n    - raw: touch prepared\n"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
-from string import Template
 from types import SimpleNamespace
-from typing import Any
 
 import boto3
 import pytest
@@ -18,7 +15,7 @@ from controller.edges.account import roles
 from controller.edges.account.roles import Need, refused_to, role_of
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
 from controller.handover.permissions import POLICY, needs_of, require_permissions
-from tests.support.iam_policy import allows
+from tests.support.iam_policy import allows, policy_of_the_head
 
 ROLE = "arn:aws:iam::123456789012:role/centavo-head"
 MADE = Outputs(
@@ -48,10 +45,8 @@ def test_a_role_that_suffices_or_is_not_told_goes_on(lacking: list[Need] | None,
 
 
 def test_the_policy_that_is_named_allows_all_of_it() -> None:
-    text = (Path(__file__).parents[4] / POLICY).read_text()
-    policy: dict[str, Any] = json.loads(
-        Template(text).substitute(cluster="centavo", bucket_arn="arn:aws:s3:::centavo-1")
-    )
+    assert (Path(__file__).parents[4] / POLICY).is_file()
+    policy = policy_of_the_head("centavo", "arn:aws:s3:::centavo-1")
     lacking = [
         need.action for need in needs_of(MADE, ROLE) if not allows(policy, need.action, need.resource, need.context)
     ]

@@ -26,7 +26,7 @@ def report(fact: Any = FACT, **changes: Any) -> dict[str, Any]:
 
 
 def packed(nodes: Any, **changes: Any) -> bytes:
-    return gzip.compress(json.dumps({"schema": 1, "nodes": nodes, **changes}).encode())
+    return gzip.compress(json.dumps({"schema": 1, "nodes": nodes, **changes}).encode(), mtime=0)
 
 
 def read(content: bytes, *, head_clock: float = NOW, head_ahead_s: float = 0.0) -> dict[str, float]:
@@ -85,9 +85,9 @@ def test_in_any_doubt_the_node_is_asked_itself(raw: Any) -> None:
         packed({"10.0.0.1": report()}, schema=2),
         packed([]),
         packed(None),
-        gzip.compress(b"[]"),
-        gzip.compress(b"[" * 100_000),
-        gzip.compress(b"\xff"),
+        gzip.compress(b"[]", mtime=0),
+        gzip.compress(b"[" * 100_000, mtime=0),
+        gzip.compress(b"\xff", mtime=0),
     ],
 )
 def test_a_file_that_can_not_be_read_says_nothing(content: bytes) -> None:

@@ -15,7 +15,7 @@ from controller.owning.fenced import FencedWriter
 from tests.unit.controller.edges.bucket.on_moto import REGION, bucket_on_moto, moto
 
 __all__ = ["bucket_on_moto", "moto"]
-STATE, JOURNAL = b'{"serial": 4, "lineage": "x"}', gzip.compress(b"journal")
+STATE, JOURNAL = b'{"serial": 4, "lineage": "x"}', gzip.compress(b"journal", mtime=0)
 MUTABLE = [
     (keys.TERRAFORM_STATE, STATE),
     (keys.CAPACITY, b'{"capacity": {}}'),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.domain.spot import Exposure
+from controller.domain.observed.spot import Exposure
 from controller.record.known_losses import MOST_NODE_HOURS, LossesError, keep, recall
 
 

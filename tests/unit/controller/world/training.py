@@ -29,6 +29,7 @@ class Training(Groups):
         checkpoint_steps: Where all ranks are lost, the training goes on from its last checkpoint.
         drops_hung_after_s: After how long the launcher drops a rank that does not vote.
         incidents: What ended ranks without notice: when, and how many steps it cost.
+        is_checkpoint_asked: Whether a rank asks for a checkpoint.
         never_joins: Ids of the instances that never become ranks.
     """
 
@@ -45,6 +46,7 @@ class Training(Groups):
     changes: list[dict[str, Any]] = field(default_factory=list)
     incidents: list[tuple[float, str, float]] = field(default_factory=list)
     max_world_size: int = 0
+    is_checkpoint_asked: bool = False
 
     @property
     def hosts(self) -> list[str]:
@@ -133,13 +135,14 @@ class Training(Groups):
         node.ends_at = self.now + SPOT_NOTICE_S
         node.leaves_at = node.ends_at - SPOT_MARGIN_S
         node.notice = {"kind": "interruption", "seen_at": iso(self.now), "ends_at": iso(node.ends_at)}
-        self._keep_checkpoint()
+        self.is_checkpoint_asked = True
 
     def recommend(self, node: Node) -> None:
         """Lets EC2 recommend to replace a node."""
         node.notice = {"kind": "rebalance", "seen_at": iso(self.now), "ends_at": None}
 
     def _keep_checkpoint(self) -> None:
+        self.is_checkpoint_asked = False
         if self.ranks() and not self.outcome:
             self.checkpoint = int(self.step) if self.put("s3-put") else self.checkpoint
 
@@ -162,6 +165,8 @@ class Training(Groups):
         if not self.head.is_launching or self.outcome:
             return
         self._drop_hung()
+        if self.is_checkpoint_asked:
+            self._keep_checkpoint()
         self._leave_in_time()
         self._let_go()
         self._let_in()

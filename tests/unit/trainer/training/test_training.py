@@ -125,6 +125,18 @@ def test_a_stop_changes_neither_validations_nor_the_average_of_checkpoints(
     assert (found["restarts"], found["steps_lost"]) == (1, 0)
 
 
+@pytest.mark.parametrize(("asked", "expected"), [(0, [8, 4]), (1, [8, 4, 1]), (2, [8, 4, 1])])
+def test_a_checkpoint_is_made_when_ranks_ask_for_one_and_one_for_all_that_ask_at_the_same_time(
+    tmp_path: Path, asked: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoints, "save_in_background", Checkpoints.save)  # none is left out on a busy machine
+    one = training(small(tmp_path, stop={"steps": 9}))
+    take, left = one._requests.take_keep, [True] * asked
+    monkeypatch.setattr(one._requests, "take_keep", lambda: left.pop() if left else take())
+    one.run(World({}))
+    assert [kept.step for kept in one.prepared.checkpoints.newest(9)] == expected
+
+
 def test_after_an_end_without_a_checkpoint_nobody_says_how_many_steps_were_lost(tmp_path: Path) -> None:
     settings = small(tmp_path, stop={"steps": 6})
     trained(settings)  # and ends, two steps after its checkpoint, without a word

@@ -51,7 +51,7 @@ class Node:
     @property
     def has_left_for_good(self) -> bool:
         """Whether EC2 takes it back and its rank has left."""
-        return self.is_doomed and self.way in (Way.COLD, Way.WARM)
+        return self.is_doomed and (self.way is Way.COLD or (self.way is Way.WARM and not self.is_member))
 
 
 @dataclass(frozen=True)

@@ -92,3 +92,21 @@ def test_what_takes_no_part_and_is_not_needed_leaves() -> None:
     nodes = seen(member("i-1", 0), stranger("i-2"), stranger("i-3"), member("i-4", 1, is_dropped=True))
     assert ids_of(leaving(Fleet({"a": 2}), nodes)) == ("i-3", "i-4")
     assert ids_of(leaving(Fleet({"a": 1}), nodes)) == ("i-2", "i-3", "i-4")
+
+
+def test_a_node_that_is_taken_back_stays_until_another_one_trains_in_its_place() -> None:
+    target, doomed = Fleet({"a": 2}), member("i-1", 0, is_doomed=True)
+    joining = seen(doomed, member("i-2", 1), member("i-3", None, Standing.WARM))
+    assert ids_of(staying(target, joining)) == ("i-1", "i-2", "i-3")
+    together = seen(doomed, member("i-2", 1), member("i-3", 2))
+    assert ids_of(staying(target, together)) == ("i-2", "i-3")
+
+
+def test_a_node_that_is_taken_back_is_not_counted_among_those_that_are_there() -> None:
+    nodes = seen(member("i-1", 0, is_doomed=True), member("i-2", 1), stranger("i-3", Standing.COLD))
+    assert ids_of(newcomers(Fleet({"a": 2}), nodes)) == ("i-3",)
+
+
+def test_of_the_nodes_that_may_come_one_that_is_at_risk_is_the_last() -> None:
+    nodes = seen(stranger("i-1", Standing.WARM, is_doomed=True), stranger("i-2", Standing.PENDING))
+    assert ids_of(newcomers(Fleet({"a": 1}), nodes)) == ("i-2",)

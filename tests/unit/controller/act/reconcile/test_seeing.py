@@ -15,6 +15,7 @@ from controller.domain import (
     Instance,
     LauncherState,
     NodeSeen,
+    NoticeKind,
     Observation,
     TrainingState,
     WorkerState,
@@ -173,3 +174,22 @@ def test_a_rank_that_failed_since_the_hosts_file_was_written_has_failed_and_says
     assert node(look(fact=before)).standing is Standing.WARM, "the hosts file gave it another chance"
     stranger = replace(HEAD, hosts=frozenset({"10.0.0.2"}))
     assert node(look(fact=failed, head=stranger)).standing is Standing.WARM, "it takes no part"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact", "worker", "is_dropped"),
+    [
+        (NoticeKind.INTERRUPTION, FACT, WorkerState.WARM, False),
+        (NoticeKind.INTERRUPTION, None, WorkerState.LEFT, True),
+        (NoticeKind.INTERRUPTION, None, WorkerState.WARM, False),
+        (NoticeKind.INTERRUPTION, None, WorkerState.STARTING, True),
+        (NoticeKind.INTERRUPTION, None, None, False),
+        (NoticeKind.REBALANCE, FACT, WorkerState.WARM, False),
+        (NoticeKind.REBALANCE, None, WorkerState.WARM, False),
+    ],
+)
+def test_a_node_that_is_taken_back_takes_no_part_once_its_rank_has_left(
+    kind: NoticeKind, fact: Fact | None, worker: WorkerState | None, is_dropped: bool
+) -> None:
+    found = node(look(worker, fact), noticed={"i-1": kind})
+    assert (found.is_doomed, found.is_dropped) == (True, is_dropped)

@@ -6,7 +6,7 @@ import pytest
 
 from controller.decide.replacing.losses import PRIOR_NODE_HOURS, interruptions_per_hour, with_losses
 from controller.domain import Price
-from controller.domain.spot import Exposure
+from controller.domain.observed.spot import Exposure
 
 
 def test_without_anything_seen_the_prior_holds() -> None:

@@ -98,6 +98,17 @@ def test_scale_in_takes_only_what_is_not_protected(cloud: LocalCloud) -> None:
     cloud.delete_group(group)
 
 
+def test_the_protection_of_an_instance_that_is_not_in_service_is_not_changed(cloud: LocalCloud) -> None:
+    group = cloud.group(1, NewInstancesProtectedFromScaleIn=True)
+    (member,) = cloud.in_service(group, 1)
+    with pytest.raises(ClientError, match="The instance i-gone is not in InService"):
+        cloud.autoscaling.set_instance_protection(
+            AutoScalingGroupName=group, InstanceIds=[member, "i-gone"], ProtectedFromScaleIn=False
+        )
+    assert cloud.members(group)[0]["ProtectedFromScaleIn"], "nothing is changed by a call that is refused"
+    cloud.delete_group(group)
+
+
 def test_scale_in_takes_the_oldest_template_version_first(cloud: LocalCloud) -> None:
     template = cloud.template()
     group = cloud.group(1, template)

@@ -60,12 +60,20 @@ def node(cloud: LocalCloud) -> Node:
     profile = make_profile(cloud, "worker", "s3:GetObject", Resource="arn:aws:s3:::centavo-1/run/*")
     capacity = {
         "Effect": "Allow",
-        "Action": "autoscaling:SetDesiredCapacity",
+        "Action": ["autoscaling:SetDesiredCapacity", "autoscaling:CreateOrUpdateTags"],
         "Resource": f"arn:aws:autoscaling:us-east-1:{ACCOUNT}:autoScalingGroup:*:autoScalingGroupName/*",
         "Condition": {"StringEquals": {"aws:ResourceTag/centavo:cluster": "unit"}},
     }
+    name = {
+        "Effect": "Allow",
+        "Action": "ec2:CreateTags",
+        "Resource": "arn:aws:ec2:*:*:instance/*",
+        "Condition": {"StringEquals": {"aws:ResourceTag/centavo:cluster": "unit"}},
+    }
     see = {"Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": "*"}
-    policy = cloud.client("iam").create_policy(PolicyName="see", PolicyDocument=policy_text(see, capacity))["Policy"]
+    policy = cloud.client("iam").create_policy(PolicyName="see", PolicyDocument=policy_text(see, capacity, name))[
+        "Policy"
+    ]
     cloud.client("iam").attach_role_policy(RoleName=profile, PolicyArn=policy["Arn"])
     return Node(cloud, profile)
 
@@ -119,6 +127,25 @@ def test_a_group_of_the_cluster_is_changed_and_one_of_another_is_not(cloud: Loca
     groups.set_desired_capacity(AutoScalingGroupName=own, DesiredCapacity=0)
     with pytest.raises(ClientError, match="not authorized to perform: autoscaling:SetDesiredCapacity"):
         groups.set_desired_capacity(AutoScalingGroupName=other, DesiredCapacity=0)
+
+
+def test_tags_are_put_on_what_belongs_to_the_cluster_only(cloud: LocalCloud, node: Node) -> None:
+    tags = [{"Key": "centavo:cluster", "Value": "unit", "PropagateAtLaunch": True}]
+    own, other = cloud.group(0, Tags=tags), cloud.group(0)
+
+    def tag(*groups: str) -> None:
+        named = {"ResourceType": "auto-scaling-group", "PropagateAtLaunch": True, "Key": "run", "Value": "one"}
+        node.client("autoscaling").create_or_update_tags(Tags=[{**named, "ResourceId": group} for group in groups])
+
+    tag(own)
+    for groups in ((other,), (own, other)):
+        with pytest.raises(ClientError, match="not authorized to perform: autoscaling:CreateOrUpdateTags"):
+            tag(*groups)
+    run = [{"Key": "run", "Value": "one"}]
+    with pytest.raises(ClientError, match="ec2:CreateTags on resource"):
+        node.client("ec2").create_tags(Resources=[node.id], Tags=run)
+    cloud.ec2.create_tags(Resources=[node.id], Tags=[{"Key": "centavo:cluster", "Value": "unit"}])
+    node.client("ec2").create_tags(Resources=[node.id], Tags=run)
 
 
 def test_a_policy_that_changes_counts_at_once(cloud: LocalCloud) -> None:

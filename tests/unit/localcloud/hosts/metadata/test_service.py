@@ -114,9 +114,9 @@ def test_a_spot_notice_shows_what_and_when() -> None:
 
 def test_a_recommendation_to_replace_an_instance_names_its_time() -> None:
     path = "meta-data/events/recommendations/rebalance"
-    assert find(document_tree(SPEC, ROLE_KEY), path) is None
+    assert find(document_tree(SPEC), path) is None
     spec = dataclasses.replace(SPEC, rebalance_at="2026-11-21T06:00:00Z")
-    assert json.loads(find(document_tree(spec, ROLE_KEY), path) or "") == {"noticeTime": "2026-11-21T06:00:00Z"}
+    assert json.loads(find(document_tree(spec), path) or "") == {"noticeTime": "2026-11-21T06:00:00Z"}
 
 
 def test_without_a_token_nothing_is_told_when_imdsv2_is_required() -> None:

@@ -10,8 +10,8 @@ from controller.decide.replacing.losses import with_losses
 from controller.decide.replacing.pools import Pool, chosen
 from controller.decide.settings import DecideSettings
 from controller.domain import FlavorEstimate, Fleet, History, Market, Price
+from controller.domain.observed.spot import Shortage, SpotSettings
 from controller.domain.reasons.flavors import MemoryTooSmall
-from controller.domain.spot import Shortage, SpotSettings
 from controller.loop.decide_settings import decide_settings
 from controller.loop.job import Job
 
@@ -41,14 +41,15 @@ class Pools:
 
     def affordable(self, count: int, short: Shortage) -> Fleet:
         """Returns the nodes that may begin to replace others now: the limits on cost and surge hold while both run."""
-        limits, cluster = self._job.environment.settings.limits, self._job.cluster
-        workers = cluster.last_workers()
-        if limits.max_surge is not None:
-            count = min(count, short.wanted.size + limits.max_surge - len(workers))
-        room = (
-            None if limits.max_usd_per_hour is None else limits.max_usd_per_hour - cluster.costs.usd_per_hour(workers)
-        )
-        return chosen(self._pools(self._allowed(short)), max(0, count), None if room is None else max(0.0, room))
+        max_surge = self._job.environment.settings.limits.max_surge
+        if max_surge is not None:
+            count = min(count, short.wanted.size + max_surge - len(self._job.cluster.last_workers()))
+        return chosen(self._pools(self._allowed(short)), max(0, count), self._room_usd_per_hour())
+
+    def _room_usd_per_hour(self) -> float | None:
+        """Returns what more nodes may cost an hour beside those that run; None is no limit."""
+        most, cluster = self._job.environment.settings.limits.max_usd_per_hour, self._job.cluster
+        return None if most is None else max(0.0, most - cluster.costs.usd_per_hour(cluster.last_workers()))
 
     def available(self, count: int, short: Shortage) -> Fleet:
         """Returns the nodes that could be had, whatever they cost an hour while both run."""
@@ -59,8 +60,7 @@ class Pools:
         asked = self._job.cluster.capacity.last.beyond(lasting)
         pools = self._pools({Market.SPOT}, whatever_failed=True)
         kept = chosen([replace(pool, room=min(pool.room, asked.count(pool.flavor))) for pool in pools], count)
-        others = [replace(pool, room=pool.room - kept.count(pool.flavor)) for pool in pools]
-        return kept.plus(chosen(others, count - kept.size))
+        return kept if kept.size == count else chosen(pools, count, self._room_usd_per_hour())
 
     def _allowed(self, short: Shortage) -> set[Market]:
         """Returns the markets that may be bought on now."""

@@ -19,12 +19,12 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
-from .bucket import Bucket
-from .clients import AWS_ERRORS, client
-from .groups import Groups
-from .look import Look
-from .node import Node
-from .verdict import Situation
+from ..bucket import Bucket
+from ..clients import AWS_ERRORS, client
+from ..groups import Groups
+from ..look import Look
+from ..node import Node
+from ..verdict import Situation
 
 LAUNCHER = "launcher"
 OVER = ("ending", "ended")

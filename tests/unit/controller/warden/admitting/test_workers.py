@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.warden.letting_in import hosts_wanted
+from controller.warden.admitting.workers import hosts_wanted
 from tests.unit.controller.warden.stand_ins import Pages, refused
 from tests.unit.controller.warden.test_switches import House
 

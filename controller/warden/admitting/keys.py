@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from .clients import AWS_ERRORS
-from .look import Look, Standing
+from ..clients import AWS_ERRORS
+from ..look import Look, Standing
 
 KEYS_PREFIX = "control/keys/"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\.pub")

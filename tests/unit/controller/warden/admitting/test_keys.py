@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from controller.warden.admitting.keys import BEGIN, END, FOLLOW_S, MOST_KEYS, Door, public_key, with_keys
 from controller.warden.bucket import Bucket
-from controller.warden.door import BEGIN, END, FOLLOW_S, MOST_KEYS, Door, public_key, with_keys
 from tests.unit.controller.warden.stand_ins import S3
 
 OWN = "ssh-rsa AAAAB3Nza the-clusters-key\n# a note\n"
