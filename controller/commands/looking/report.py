@@ -82,9 +82,7 @@ def _print_against_aws(context: Context, journal: Journal) -> None:
     charged = AwsSpending().charged(context.environment.settings.cluster, first, end)
     Console().print(comparison_table(compared(made["cost"]["bill"], charged.usd), first, end))
     if not charged.usd:
-        print(
-            f"AWS has charged nothing under the tag {CLUSTER_TAG}. Activate it as a cost allocation tag, and wait a day."
-        )
+        print(f"AWS has charged nothing under the tag {CLUSTER_TAG}. Activate it as a cost allocation tag.")
     elif charged.is_estimated:
         print("AWS's charges are estimates yet. They are complete a day after the run.")
 

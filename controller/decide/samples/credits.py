@@ -29,6 +29,8 @@ NO_CREDITS = 0.5
 """A balance of fewer credits than this is spent: it lasts for seconds."""
 FOLLOWS_WITHIN = 1.25
 """A node that has worked longer than this share of the time after which another one fell, and did not, won't follow."""
+STEALS = 0.8
+"""A node without credits is not given this share of what it wants beyond its baseline, at least."""
 OUTLASTS = 3.0
 """A node that works so many times as long as its credits should last, and still keeps its speed, needs none. They last
 longer than reckoned where its vCPUs wait for the network."""
@@ -116,7 +118,11 @@ def _declared(
     levels = {node: median([sample.log_speed for sample in since_last_shift(s)]) for node, s in nodes.items()}
     known = accounts.full_tokens_per_s.get(name)
     full = math.log(known) if known else None
-    spent = {n for n in nodes if _is_spent(share, levels[n], full, falls.get(n), accounts.credits.get(n))}
+    spent = {
+        node
+        for node, samples in nodes.items()
+        if _is_spent(share, levels[node], full, falls.get(node), accounts.credits.get(node), samples[-1].steal_share)
+    }
     fresh_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
     if not spent and _outlast(nodes, fresh_s, accounts):
         return Pace(notes=(KeepsItsSpeed(),))
@@ -131,12 +137,25 @@ def _declared(
     return Pace(frozenset(spent), share, level, fresh_s, left_s, (note,))
 
 
-def _is_spent(share: float, level: float, full: float | None, fall: Fall | None, credits: Credits | None) -> bool:
-    """Tells whether a node runs without credits: CloudWatch says so, or it is nearer to its baseline than to full."""
+def _is_spent(
+    share: float,
+    level: float,
+    full: float | None,
+    fall: Fall | None,
+    credits: Credits | None,
+    steal_share: float | None,
+) -> bool:
+    """Tells whether a node runs without credits.
+
+    It does not while CloudWatch tells a balance. Otherwise it does where it is nearer to its baseline than to full
+    speed, or where nearly all that it wants beyond its baseline is stolen.
+    """
     if share >= 1:
         return False
     if credits is not None and credits.balance >= NO_CREDITS:
         return False
+    if steal_share is not None and steal_share >= STEALS * (1 - share):
+        return True
     fastest = full if fall is None else fall.before if full is None else max(full, fall.before)
     halfway = math.log((1 + share) / 2)
     return fastest is not None and level - fastest <= halfway

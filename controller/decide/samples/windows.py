@@ -21,6 +21,8 @@ class Sample:
     compute_time_s: float
     at: float = 0.0
     """When it was seen, seconds since the epoch."""
+    steal_share: float | None = None
+    """The share of processor time that the node was not given, 0 to 1."""
 
 
 def is_positive(value: float | None) -> bool:
@@ -53,7 +55,7 @@ def samples_of(observations: Iterable[Observation], settings: DecideSettings) ->
             last_step[fact.instance_id] = fact.step
             assert fact.tokens is not None and fact.compute_time_s is not None
             log_speed = math.log(fact.tokens / fact.compute_time_s)
-            sample = Sample(log_speed, fact.window, fact.compute_time_s, observation.at)
+            sample = Sample(log_speed, fact.window, fact.compute_time_s, observation.at, fact.steal_share)
             found.setdefault(fact.flavor, {}).setdefault(fact.instance_id, []).append(sample)
     return found
 

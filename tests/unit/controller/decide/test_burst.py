@@ -178,6 +178,18 @@ def test_nodes_that_keep_their_speed_for_much_too_long_need_no_credits() -> None
     assert decision.target == T2
 
 
+@pytest.mark.parametrize(("steal", "speed"), [(0.0, 0.3 * FULL), (0.5, 0.3 * FULL), (0.65, FULL)])
+def test_a_node_whose_time_is_stolen_has_no_credits(steal: float, speed: float) -> None:
+    """It was never seen with credits. At 30 % of two vCPUs, 70 % are stolen: what was measured is the baseline."""
+    training = Burst(6 * FRESH_S, KNOWN)
+    for _ in range(5):
+        training.pass_by()
+    facts = [tuple(replace(f, steal_share=steal) for f in seen.facts) for seen in training.observations]
+    training.observations = tuple(replace(o, facts=f) for o, f in zip(training.observations, facts, strict=True))
+    (estimate,) = [e for e in training.decision().flavors if e.flavor == "t2.large"]
+    assert estimate.tokens_per_s == pytest.approx(speed)
+
+
 def test_credits_change_nothing_for_flavors_that_have_none() -> None:
     training = Burst(6 * FRESH_S, {"c5.large": KNOWN["c5.large"], "t2.large": Flavor("t2.large", vcpus=2)})
     for _ in range(5):
