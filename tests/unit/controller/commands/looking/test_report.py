@@ -74,7 +74,7 @@ def test_the_bill_is_held_against_what_aws_has_charged(
     monkeypatch.setattr(report, "AwsSpending", lambda: explorer)
     added(root, synthetic.moved_run, "one")
     assert centavo(root, "report", "--against-aws") == 0
-    text = capsys.readouterr().out
-    assert "This run beside what AWS charged" in " ".join(text.split()) and told in text
+    text = " ".join(capsys.readouterr().out.split())
+    assert "This run beside AWS's charges for the cluster" in text and told in text
     ((cluster, first, end),) = explorer.asked
     assert cluster and (end - first).days >= 1
