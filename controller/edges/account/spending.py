@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -48,7 +48,8 @@ class AwsSpending:
         Raises:
             AwsError: AWS did not tell.
         """
-        usd, is_estimated = Counter[str](), False
+        usd: defaultdict[str, float] = defaultdict(float)
+        is_estimated = False
         for day in speak("tell what the cluster was charged", lambda: self._days(cluster, first, end)):
             is_estimated = is_estimated or bool(day.get("Estimated"))
             for group in day["Groups"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -52,7 +52,8 @@ def metered(
     """
     standing, prices = costs.standing, costs.prices_of(workers)
     volume = prices[VOLUME].usd_per_hour / HOURS_PER_MONTH if VOLUME in prices else 0.0
-    rates, unseen = Counter[str](), Counter[str]()
+    rates: defaultdict[str, float] = defaultdict(float)
+    unseen: defaultdict[str, float] = defaultdict(float)
     beside = _beside(standing, prices, volume, costs.head_instance_usd_per_hour(prices))
     for line, usd in beside.items():
         rates[line] += usd

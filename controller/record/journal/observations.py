@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
@@ -89,8 +88,8 @@ class ObservationTable(Table):
         """Returns what keeps, with an observation, the costs that ran up before it and that no look has counted."""
         if not usd:
             return []
-        total = Counter(self.unseen_usd())
-        total.update(usd)  # type: ignore[arg-type]
+        known = self.unseen_usd()
+        total = {line: known.get(line, 0.0) + usd.get(line, 0.0) for line in {**known, **usd}}
         return [("INSERT OR REPLACE INTO run VALUES (?, ?)", (UNSEEN, json.dumps(total)))]
 
     def unseen_usd(self) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -50,7 +50,8 @@ def compared(bill: Mapping[str, float], charged: Mapping[str, float]) -> list[Co
         bill: The run's, by line.
         charged: What AWS has charged, by usage type.
     """
-    ours, aws = Counter[str](), Counter[str]()
+    ours: defaultdict[str, float] = defaultdict(float)
+    aws: defaultdict[str, float] = defaultdict(float)
     for line, dollars in bill.items():
         ours[line.removeprefix(HEAD)] += dollars
     for usage, dollars in charged.items():

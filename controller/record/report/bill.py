@@ -6,7 +6,7 @@ is in it only as long as the controller looked.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from controller.domain import SECONDS_PER_HOUR
@@ -22,7 +22,7 @@ def bill(summaries: Sequence[Summary], unseen_usd: Mapping[str, float], until: f
         unseen_usd: By line what was paid before a look found it.
         until: Until when what the last observation found is paid.
     """
-    lines = Counter[str](unseen_usd)
+    lines: defaultdict[str, float] = defaultdict(float, unseen_usd)
     ends = [*(following.at for following in summaries[1:]), until]
     for found, end in zip(summaries, ends, strict=False):
         hours = (max(end, found.at) - found.at) / SECONDS_PER_HOUR
@@ -32,4 +32,4 @@ def bill(summaries: Sequence[Summary], unseen_usd: Mapping[str, float], until: f
         rest = found.usd_per_hour - sum(itemised.values())
         if abs(rest) > 1e-9:
             lines[NOT_ITEMISED] += rest * hours
-    return {line: usd for line, usd in lines.most_common() if usd}
+    return {line: usd for line, usd in sorted(lines.items(), key=lambda one: (-one[1], one[0])) if usd}
