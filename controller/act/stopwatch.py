@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from controller.domain.timing import MovePart
+from controller.domain.move import MovePart
 
 
 class Stopwatch:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller.domain.move import Move
-from controller.domain.timing import Durations
+from controller.domain.move import Durations, Move
 
 
 @dataclass(frozen=True)

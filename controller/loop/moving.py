@@ -11,7 +11,7 @@ from controller.act.mover import Mover
 from controller.act.track import Track
 from controller.domain import NO_NODES, MembershipChange, Move, MovePhase, NoticeKind, Observation
 from controller.domain.errors import CapacityFileError
-from controller.domain.timing import MovePart
+from controller.domain.move import MovePart
 from controller.loop.job import Job, move_limits
 from controller.loop.waits import Waits
 from controller.observe.changes import membership_changes

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.domain.errors import DiskError
-from controller.domain.timing import Durations, MovePart
+from controller.domain.move import Durations, MovePart
 from controller.edges.files import write_whole
 
 KEPT = 20

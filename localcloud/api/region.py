@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from moto.autoscaling.models import autoscaling_backends
 from moto.awslambda.models import lambda_backends
-from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ec2.models import ec2_backends
 from moto.events.models import events_backends
@@ -33,8 +30,7 @@ from localcloud.api.functions.functions import Functions
 from localcloud.api.functions.schedules import Schedules
 from localcloud.api.iam.role_sessions import RoleSessions
 from localcloud.api.images import add_images
-from localcloud.api.metering.credit_metrics import CreditMetrics
-from localcloud.api.metering.meter import Meter
+from localcloud.api.metering.metering import Metering
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -51,7 +47,6 @@ from localcloud.api.signing.keys import Keys
 from localcloud.api.signing.signature import Signatures
 from localcloud.api.unimplemented import backend
 from localcloud.credentials import Credentials
-from localcloud.link.instance_dir import InstanceDir
 from localcloud.link.report import HostReport
 from localcloud.link.wanted import Wanted
 from localcloud.settings import Settings
@@ -89,10 +84,8 @@ class Region:
         calls = Calls(credentials.user.access_key_id)
         self._sessions = RoleSessions(settings.region)
         self._instances = Instances(settings, ec2, faults, injected)
-        prices, directory = read_prices(settings.prices), partial(InstanceDir.of, state_dir)
-        self._meter = Meter(self._instances, ec2, prices, spot, directory, settings.least_charged_s)
-        cloudwatch = cloudwatch_backends[DEFAULT_ACCOUNT_ID][settings.region]
-        self._credit_metrics = CreditMetrics(self._instances, cloudwatch, directory, settings.credit_metrics_s)
+        prices = read_prices(settings.prices)
+        self._metering = Metering(settings, ec2, self._instances, prices, spot, state_dir)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
         functions = Functions(settings, state_dir)
@@ -103,20 +96,12 @@ class Region:
         )
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir, settings)
         patch_functions(functions)
+        bill = self._metering.bill
         self.application = Application(
             Signatures(Keys(credentials).find),
             FailingApi(injected),
             DomainDispatcherApplication(backend),
-            Control(
-                settings,
-                credentials.control_token,
-                self._instances,
-                self._scaling,
-                spot,
-                calls,
-                shutdown,
-                self._meter.bill,
-            ),
+            Control(settings, credentials.control_token, self._instances, self._scaling, spot, calls, shutdown, bill),
             {
                 "pricing": PriceList(prices, settings.region).answer,
                 "servicequotas": ServiceQuotas(faults, settings.region, ec2.account_id).answer,
@@ -131,9 +116,7 @@ class Region:
         self._instances.tick()
         self._scaling.tick()
         self._group_requests.remove_deleted()
-        now_s = time.monotonic()
-        self._meter.tick(now_s)
-        self._credit_metrics.tick(now_s)
+        self._metering.tick()
         self._schedules.tick()
 
     def heard(self, report: HostReport) -> None:

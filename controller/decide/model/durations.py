@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from controller.decide.settings import SwitchingAssumptions
-from controller.domain.timing import Durations, MovePart
+from controller.domain.move import Durations, MovePart
 
 ASSUMED_SD = 1.0
 """An assumption may well be wrong by a factor of e."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from controller.config.constraints import NO_CONSTRAINTS, Constraints
 from controller.domain import Fleet
-from controller.domain.timing import Durations, MovePart
+from controller.domain.move import Durations, MovePart
 from controller.record.journal import codec
 from controller.record.journal.table import Table
 

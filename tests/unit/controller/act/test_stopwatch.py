@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controller.act.stopwatch import Stopwatch
-from controller.domain.timing import MovePart
+from controller.domain.move import MovePart
 
 
 class Watched:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.domain.timing import MovePart
+from controller.domain.move import MovePart
 from controller.record.known_durations import KEPT, MAX_AGE_S, keep, recall
 
 NOW = 1_800_000_000.0

@@ -8,7 +8,7 @@ import pytest
 
 from controller.decide import DecideSettings, SwitchingAssumptions
 from controller.decide.model.durations import ASSUMED_SD, BETWEEN_RUNS_SD, WITHIN_SD, expected, learned
-from controller.domain.timing import MovePart
+from controller.domain.move import MovePart
 from tests.support.training import Training
 
 
