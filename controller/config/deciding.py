@@ -44,12 +44,13 @@ class _Options(BaseModel):
 
 
 class SwitchingOptions(_Options):
-    """What a move is expected to take, in seconds."""
+    """What a move is expected to take, in seconds, until it was measured."""
 
     boot_s: Seconds | None = None
     configure_s: Seconds | None = None
     pause_s: Seconds | None = None
     drain_s: Seconds | None = None
+    terraform_s: Seconds | None = None
 
 
 class DecideOptions(_Options):

@@ -10,6 +10,7 @@ from controller.domain.fleet import NO_NODES, Fleet
 from controller.domain.history import History
 from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
+from controller.domain.observed.credits import Credits
 from controller.domain.observed.fact import Fact, MembershipChange, Notice, NoticeKind, TrainingState
 from controller.domain.observed.instance import Instance
 from controller.domain.observed.nodes import HeadSeen, LauncherState, NodeSeen, WorkerState
@@ -21,6 +22,7 @@ from controller.domain.units import SECONDS_PER_HOUR
 __all__ = [
     "NO_NODES",
     "SECONDS_PER_HOUR",
+    "Credits",
     "Decision",
     "Fact",
     "Flavor",

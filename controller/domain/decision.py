@@ -45,6 +45,8 @@ class FlavorEstimate:
     """How many steps were measured."""
     notes: tuple[Reason, ...] = ()
     """Why the flavor is not considered, and how its speed is known."""
+    full_tokens_per_s: float | None = None
+    """The speed of its nodes while they have CPU credits; None where it is the same."""
 
 
 @dataclass(frozen=True)

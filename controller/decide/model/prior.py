@@ -48,8 +48,7 @@ def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSe
         known = settings.flavors.get(flavor)
         if known is None or not known.vcpus:
             return None
-        sustained = known.baseline_share or 1.0 if known.burstable else 1.0
-        return SCALING * math.log(known.vcpus) + math.log(sustained)
+        return SCALING * math.log(known.vcpus) + math.log(known.sustained_share)
     return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
 
 

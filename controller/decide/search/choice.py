@@ -9,7 +9,7 @@ from functools import partial
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.violations import violation
 from controller.decide.model.forecast import Forecast, Overrun
-from controller.decide.model.forecaster import Forecaster
+from controller.decide.model.forecaster import Forecaster, while_credits_last
 from controller.decide.model.risk import margin
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.found import Found
@@ -86,10 +86,26 @@ def _least_bad(forecaster: Forecaster) -> Choice | None:
 def _candidates(forecaster: Forecaster, margin: Margin) -> Iterator[Forecast]:
     """Yields the fleets that could be best; with a deadline or a budget, also those of the other objective."""
     objective = forecaster.situation.settings.objective
-    yield from _found(forecaster, objective, margin)
-    if forecaster.has_deadline_or_budget:
-        yield from _found(forecaster, Objective.COST if objective is Objective.TIME else Objective.TIME, margin)
+    other = Objective.COST if objective is Objective.TIME else Objective.TIME
+    objectives = (objective, other) if forecaster.has_deadline_or_budget else (objective,)
+    for wanted in objectives:
+        found = list(_found(forecaster, wanted, margin))
+        yield from found
+        if forecaster.situation.bursts and found:
+            yield from _while_credits_last(forecaster, min(f.remaining_s for f in found), wanted, margin)
     yield from _without_bad_nodes(forecaster)
+
+
+def _while_credits_last(
+    forecaster: Forecaster, rest_s: float, objective: Objective, margin: Margin
+) -> Iterator[Forecast]:
+    """Yields the best fleet for a rest of the work that is short enough to be done on CPU credits.
+
+    Its forecast counts the credits that each node really has.
+    """
+    best = _best_within(while_credits_last(forecaster, rest_s), objective, margin)
+    if best is not None and best.target != forecaster.situation.current:
+        yield forecaster.forecast(best.target)
 
 
 def _found(forecaster: Forecaster, objective: Objective, margin: Margin) -> Iterator[Forecast]:

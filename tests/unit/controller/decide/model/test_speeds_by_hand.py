@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from controller.decide.model.speeds import KNOWN_LOG_SE, Speed, is_usable, measure_speeds, median
+from controller.decide.model.speeds import KNOWN_LOG_SE, Speed, measure_speeds
+from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings, Truth
 from controller.domain import Fact, Flavor, Fleet, Observation, TrainingState
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import (
     BadNodesLeftOut,
     CreditsSpent,
+    FellForGood,
     JudgedByBaseline,
     KnownFromEarlierRun,
     TooFewSteps,
@@ -218,8 +220,8 @@ HALF = Flavor(FLAVOR, burstable=True, baseline_share=0.5)
         (HALF, 1490.0, 1490.0, (CreditsSpent(),)),
         (replace(HALF, baseline_share=0.4), 1400.0, 1400.0, (CreditsSpent(),)),
         (replace(HALF, baseline_share=1.0), 1490.0, 1490.0, (JudgedByBaseline(1.0),)),
-        (replace(HALF, baseline_share=None), 1490.0, 1490.0, ()),
-        (replace(HALF, burstable=False), 1490.0, 1490.0, ()),
+        (replace(HALF, baseline_share=None), 1490.0, 1490.0, (FellForGood(("i-0",), 0.7450000000000003, 0),)),
+        (replace(HALF, burstable=False), 1490.0, 1490.0, (FellForGood(("i-0",), 0.7450000000000003, 0),)),
     ],
 )
 def test_a_burstable_flavor_counts_with_what_it_sustains(

@@ -289,7 +289,7 @@ def with_bad_nodes(current: Fleet, **bad_nodes: str) -> Forecaster:
     moves = (Move(1, 10.0, fleet(3), fleet(2), Said(""), MovePhase.DONE),)
     situation = replace(one.situation, observations=(before,), history=History(moves))
     bad = {flavor: {instance: 0.5} for flavor, instance in bad_nodes.items()}
-    situation.__dict__.update(bad_nodes=bad, step_time_s=None)
+    situation.__dict__.update(bad_nodes=bad, step_time_s=None, bursts={})
     return replace(one, situation=situation)
 
 
