@@ -63,6 +63,8 @@ class FlavorOutput:
     memory_bytes: int | None
     volume_gb: float = 0.0
     on_demand_base: int = 0
+    cpu_credits: str | None = None
+    """The mode of a burstable flavor, `standard` or `unlimited`; None: AWS's default."""
 
 
 @dataclass(frozen=True)
@@ -353,6 +355,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
                     memory_bytes=flavor.get("memory_bytes"),
                     volume_gb=float(flavor.get("volume_gb") or 0.0),
                     on_demand_base=int(flavor.get("on_demand_base") or 0),
+                    cpu_credits=flavor.get("cpu_credits"),
                 )
                 for name, flavor in values["flavors"].items()
             },

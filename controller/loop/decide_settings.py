@@ -14,10 +14,8 @@ from controller.domain.errors import ConfigError
 from controller.domain.reasons.limits import TooExpensiveAnHour
 from controller.edges.terraform import FlavorOutput
 from controller.loop.deciding import Decider
+from controller.observe.credits.burstable import with_credits
 from controller.observe.prices.costs import Costs
-
-BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
-"""Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
 
 
 def make_decider(environment: Environment, cluster: LiveCluster, policy: str) -> Decider:
@@ -101,11 +99,5 @@ def decide_settings(
 
 
 def _flavor(name: str, output: FlavorOutput) -> Flavor:
-    return Flavor(
-        name,
-        Market(output.market),
-        output.max_nodes,
-        output.vcpus,
-        output.memory_bytes,
-        burstable=name.startswith(BURSTABLE_FAMILIES),
-    )
+    flavor = Flavor(name, Market(output.market), output.max_nodes, output.vcpus, output.memory_bytes)
+    return with_credits(flavor, output.cpu_credits)

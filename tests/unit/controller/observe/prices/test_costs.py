@@ -27,6 +27,7 @@ PRICES = {name: Price(name, usd) for name, usd in {"c5.large": 0.5, "a": 0.25, "
 class Desk:
     def __init__(self, root: Path, prices: dict[str, Price], outputs: Outputs = OUTPUTS) -> None:
         self.asked: list[Outputs | None] = []
+        self.prices = prices
         self.made = Made(Terraform(outputs), "test")
 
         def load(outputs: Outputs | None) -> dict[str, Price]:
