@@ -80,8 +80,8 @@ def test_a_fleet_that_is_taken_back_as_a_whole_costs_little_and_comes_back(tmp_p
     followed(sandbox, follow, stack)
     wait_until(lambda: "rank 0 of 2 trains" in follow.read_text(), 300, "the logs are followed")
     sandbox.control("capacity", dict.fromkeys(FLAVORS, 0))
-    lost = [instance["InstanceId"] for instance in running_instances(sandbox.ec2(), "worker")]
-    for instance_id in lost:
+    taken = [instance["InstanceId"] for instance in running_instances(sandbox.ec2(), "worker")]
+    for instance_id in taken:
         sandbox.control("interrupt", {"instance_id": instance_id, "in_s": NOTICE_S})
     wait_until(lambda: has_told("no spot capacity"), 300, "the run waits")
     wait_until(lambda: not sandbox.running_workers(), 300, "the fleet is gone")
@@ -102,4 +102,4 @@ def test_a_fleet_that_is_taken_back_as_a_whole_costs_little_and_comes_back(tmp_p
     assert [notice["kind"] for notice in report["spot"]["notices"]] == ["interruption"] * 2
     assert waited_s > 0 and report["spot"]["waiting"] is None
     assert sandbox.running_workers() == {}
-    check_followed(follow.read_text(), lost)
+    check_followed(follow.read_text(), taken)
