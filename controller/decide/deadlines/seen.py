@@ -1,40 +1,48 @@
-"""How often spot capacity came and went."""
+"""What was seen of spot capacity that came and went."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-MEMORY_S = 48 * 3600.0
+import numpy as np
+
+from controller.decide.deadlines.hypotheses import ABSENCES, STAYS, log_likelihood
+
+MEMORY_S = 96 * 3600.0
 """What was seen so long ago counts 1/e of what is seen now: pools change within days."""
 
 
 @dataclass(frozen=True)
 class Stays:
-    """How a pool came and went: the sufficient statistics of a Markov chain with two states.
+    """How the capacity of a pool came and went.
 
     Attributes:
-        up_s: How long it had capacity.
-        down_s: How long it had none.
-        losses: How often it lost its capacity.
-        returns: How often it got capacity again.
+        is_up: Whether it has capacity.
+        age_s: For how long it was seen to be so.
+        is_first: Whether it was so at the first look, so that it is older than `age_s`.
+        stays: How likely the stays that ended are, by kind of pool (`hypotheses.STAYS`): logarithms.
+        absences: How likely the absences that ended are, by kind of pool (`hypotheses.ABSENCES`): logarithms.
     """
 
-    up_s: float = 0.0
-    down_s: float = 0.0
-    losses: float = 0.0
-    returns: float = 0.0
+    is_up: bool
+    age_s: float = 0.0
+    is_first: bool = True
+    stays: tuple[float, ...] = (0.0,) * len(STAYS)
+    absences: tuple[float, ...] = (0.0,) * len(ABSENCES)
 
-    def after(self, was: bool, now: bool, passed_s: float) -> Stays:
-        """Returns what is known after a step."""
-        kept = math.exp(-passed_s / MEMORY_S)
-        return Stays(
-            self.up_s * kept + passed_s * was,
-            self.down_s * kept + passed_s * (not was),
-            self.losses * kept + (was and not now),
-            self.returns * kept + (now and not was),
-        )
+    def after(self, is_up: bool, passed_s: float) -> Stays:
+        """Returns what is known at the next look."""
+        kept, age_s = math.exp(-passed_s / MEMORY_S), self.age_s + passed_s
+        stays, absences = kept * np.array(self.stays), kept * np.array(self.absences)
+        if is_up == self.is_up:
+            return replace(self, age_s=age_s, stays=tuple(stays), absences=tuple(absences))
+        if self.is_up:
+            stays += log_likelihood(STAYS, age_s, self.is_first)
+        else:
+            absences += log_likelihood(ABSENCES, age_s, self.is_first)
+        return Stays(is_up, 0.0, False, tuple(stays), tuple(absences))
 
 
 @dataclass(frozen=True)
@@ -42,21 +50,24 @@ class Seen:
     """What was seen of some pools.
 
     Attributes:
-        pools: What was seen of each.
+        pools: What was seen of each; empty before the first look.
         together: What was seen of them as one pool, which has capacity where any has.
-        last: Which had capacity at the last look; empty before the first.
+        losses: How often a pool lost its capacity.
+        covered: How often another pool had capacity then.
     """
 
     pools: tuple[Stays, ...] = ()
-    together: Stays = Stays()
-    last: tuple[bool, ...] = ()
+    together: Stays | None = None
+    losses: float = 0.0
+    covered: float = 0.0
 
     def after(self, available: Iterable[bool], passed_s: float) -> Seen:
         """Returns what is known after another look, so long after the last."""
         now = tuple(available)
-        if not self.last:
-            return Seen(tuple(Stays() for _ in now), Stays(), now)
-        pools = tuple(
-            stays.after(was, is_now, passed_s) for stays, was, is_now in zip(self.pools, self.last, now, strict=True)
+        if not self.pools or self.together is None:
+            return Seen(tuple(Stays(is_up) for is_up in now), Stays(any(now)))
+        lost = sum(stays.is_up and not is_up for stays, is_up in zip(self.pools, now, strict=True))
+        pools = tuple(stays.after(is_up, passed_s) for stays, is_up in zip(self.pools, now, strict=True))
+        return Seen(
+            pools, self.together.after(any(now), passed_s), self.losses + lost, self.covered + (lost if any(now) else 0)
         )
-        return Seen(pools, self.together.after(any(self.last), any(now), passed_s), now)

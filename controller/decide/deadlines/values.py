@@ -1,11 +1,11 @@
-"""What it is worth to wait, to run on spot or on demand, for each hypothesis of how spot capacity comes and goes.
+"""What it costs to wait, to run on spot and to run on demand, until the job is done, if one knew the kind of the pools.
 
 A dynamic program over the work that is left and the slack (the time left without the work left). In a step of running, work is
-done and slack stays; in a step of waiting, slack goes by. A start costs a change-over of money and of slack. Spot capacity is a
-Markov chain with two states, and its two rates are a hypothesis (`hypotheses.py`).
+done and slack stays; in a step of waiting, slack goes by. A start costs a change-over of money and of slack. Capacity comes and
+goes as `hypotheses.py` says: stays and absences have classes, each with an exponential length.
 
-Arrays are (2 states of capacity, slack, hypotheses of stays, hypotheses of absences). Slack begins at 0 on demand, and at one
-change-over where on-demand does not run: with less, the deadline would not be kept.
+Arrays are (slack, kinds of pool, classes of the stay or the absence). Slack begins at 0 on demand, and at one change-over where
+on-demand does not run: with less, the deadline would not be kept.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from controller.decide.deadlines.hypotheses import STAYS_H
+from controller.decide.deadlines.hypotheses import ABSENCES, MEANS_H, STAYS, going_on
 from controller.decide.deadlines.situation import Job
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float32]
-MOST_STEPS = 240
+MOST_STEPS = 200
 """Work and slack are each cut into at most so many steps."""
 LEAST_STEP_H = 0.1
-NEVER_USD = 1e6
-"""The cost of what is not possible, per hour of on-demand: so high that it is never chosen."""
+NEVER_USD = 1e4
+"""The cost of what is not possible, by the dollar that on-demand costs an hour: so high that it is not chosen."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """How much more one choice is expected to cost than another, until the job is done.
+    """How much more one choice is expected to cost than another, until the job is done, in US dollars.
 
-    The arrays are (work, slack, stays, absences), in US dollars.
+    The arrays are (work, slack, kinds of stays, kinds of absences, classes).
 
     Attributes:
         step_h: The step of work and of slack.
         wait_over_on_demand: Idle without capacity: waiting instead of starting on demand. Slack begins at one change-over.
         spot_over_on_demand: Idle with capacity: starting on spot instead of on demand. Slack begins at one change-over.
+        spot_over_wait: Idle with capacity: starting on spot instead of leaving this capacity alone. Slack as before.
         leave_over_stay: On demand without capacity: waiting instead of staying. Slack begins at 0.
         spot_over_stay: On demand with capacity: starting on spot instead of staying. Slack begins at 0.
     """
@@ -45,71 +46,100 @@ class Values:
     step_h: float
     wait_over_on_demand: Table
     spot_over_on_demand: Table
+    spot_over_wait: Table
     leave_over_stay: Table
     spot_over_stay: Table
 
 
-def values(job: Job, spot_usd_per_hour: float) -> Values:
-    """Returns the values of a job on spot capacity at this price."""
+def values(job: Job, spot_usd_per_hour: float, covered: float) -> Values:
+    """Returns the values of a job.
+
+    Args:
+        job: The job.
+        spot_usd_per_hour: What spot costs.
+        covered: How likely another pool has capacity when one loses its own.
+    """
     slack_h = (job.time_s - job.work_s) / 3600
     step_h = max(LEAST_STEP_H, job.work_s / 3600 / MOST_STEPS, slack_h / MOST_STEPS)
-    levels, slacks = math.ceil(job.work_s / 3600 / step_h) + 1, math.ceil(slack_h / step_h) + 2
-    program = _Program(job, spot_usd_per_hour, step_h, slacks)
-    kinds = [np.zeros((levels, slacks, *program.shape), dtype=np.float32) for _ in range(4)]
+    levels, slacks = math.ceil(job.work_s / 3600 / step_h - 1e-9) + 1, math.ceil(slack_h / step_h) + 2
+    program = _Program(job, spot_usd_per_hour, covered, step_h, slacks)
+    shape = (levels, slacks, len(STAYS), len(ABSENCES), len(MEANS_H))
+    tables = [np.zeros(shape, dtype=np.float32) for _ in range(5)]
     for level in range(1, levels):
-        for table, difference in zip(kinds, program.differences_with_another_step_of_work(), strict=True):
-            table[level] = difference
-    return Values(step_h, *kinds)
+        for table, difference in zip(tables, program.differences_with_another_step_of_work(), strict=True):
+            table[level] = difference.reshape(shape[1:])
+    return Values(step_h, *tables)
 
 
 class _Program:
     """The dynamic program: from a job that is done back to all its work, step by step."""
 
-    def __init__(self, job: Job, spot_usd_per_hour: float, step_h: float, slacks: int) -> None:
+    def __init__(self, job: Job, spot_usd_per_hour: float, covered: float, step_h: float, slacks: int) -> None:
         self._on_demand, self._spot = job.on_demand_usd_per_hour, spot_usd_per_hour
-        self._step_h, self._lost_h = step_h, job.change_over_s / 3600
+        self._step_h, self._lost_h, self._covered = step_h, job.change_over_s / 3600, covered
         self._lost = self._lost_h / step_h  # a change-over in steps of slack
         self._never = NEVER_USD * self._on_demand
-        lose = 1 - np.exp(-step_h / STAYS_H)
-        self._lose, self._return = lose[:, None], lose[None, :]
-        self.shape = (len(STAYS_H), len(STAYS_H))
-        self._idle = np.zeros((2, slacks, *self.shape))  # (no capacity and capacity, slack from one change-over on, …)
-        self._staying = np.zeros((2, slacks, *self.shape))  # on demand: slack from 0 on
-        self._riding = np.zeros((slacks, *self.shape))  # on spot: slack from one change-over on
+        self._change = 1 - np.exp(-step_h / MEANS_H)  # (classes)
+        self._come = np.repeat(STAYS, len(ABSENCES), axis=0)  # (kinds, classes)
+        self._met = np.repeat(going_on(STAYS), len(ABSENCES), axis=0)
+        self._go = np.tile(ABSENCES, (len(STAYS), 1))
+        shape = (slacks, len(self._come), len(MEANS_H))
+        self._absent, self._present = np.zeros(shape), np.zeros(shape)  # idle, without capacity and with
+        self._absent_paid, self._present_paid = np.zeros(shape), np.zeros(shape)  # on demand
+        self._riding = np.zeros(shape)
 
-    def differences_with_another_step_of_work(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def differences_with_another_step_of_work(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Adds a step of work, and returns the differences of `Values`."""
-        ride = self._spot * self._step_h + (1 - self._lose) * self._riding + self._lose * self._idle[0]
-        stay = self._stay()
-        begin = self._on_demand * self._lost_h + stay  # idle slack begins a change-over later, so the index is the same
-        from_idle = self._spot * self._lost_h + self._later(ride, self._lost)
-        from_on_demand = self._spot * self._lost_h + self._later(ride, 2 * self._lost)
-        with_capacity = np.minimum(begin[1], from_idle)
-        waiting, idle = self._waiting(begin[0], with_capacity)
-        leaving = self._later(waiting, self._lost)
-        differences = (waiting - begin[0], from_idle - begin[1], leaving - stay[0], from_on_demand - stay[1])
-        self._idle = np.stack([idle, with_capacity])
-        self._staying = np.stack([np.minimum(stay[0], leaving), np.minimum(stay[1], from_on_demand)])
-        self._riding = ride
-        return differences
-
-    def _stay(self) -> Floats:
-        without, capacity = self._staying
+        ride = self._spot * self._step_h + self._after_present(self._riding, self._absent, self._present)
         paid = self._on_demand * self._step_h
-        return np.stack(
-            [
-                paid + (1 - self._return) * without + self._return * capacity,
-                paid + (1 - self._lose) * capacity + self._lose * without,
-            ]
+        stay_absent = paid + self._after_absent(self._absent_paid, self._present_paid)
+        stay_present = paid + self._after_present(self._present_paid, self._absent_paid, self._present_paid)
+        # Idle slack begins a change-over later than slack on demand, so that its index stays the same at a start.
+        begin_absent, begin_present = (self._on_demand * self._lost_h + stay for stay in (stay_absent, stay_present))
+        from_idle = self._spot * self._lost_h + self._later(ride, self._lost)
+        from_paid = self._spot * self._lost_h + self._later(ride, 2 * self._lost)
+        self._present = np.minimum(begin_present, from_idle)
+        waiting, ignoring = self._idle(begin_absent)
+        leaving = self._later(waiting, self._lost)
+        self._absent_paid = np.minimum(stay_absent, leaving)
+        self._present_paid = np.minimum(stay_present, from_paid)
+        self._riding = ride
+        return (
+            waiting - begin_absent,
+            from_idle - begin_present,
+            from_idle - ignoring,
+            leaving - stay_absent,
+            from_paid - stay_present,
         )
 
-    def _waiting(self, begin: Floats, with_capacity: Floats) -> tuple[Floats, Floats]:
-        """Returns the cost of waiting for a step without capacity, and that of the better of it and on-demand."""
-        waiting, best = np.full_like(begin, self._never), begin.copy()
+    def _idle(self, begin: Floats) -> tuple[Floats, Floats]:
+        """Returns the cost of waiting for a step without capacity, and that of ignoring capacity until it goes.
+
+        The cost of being idle, without capacity and with, is kept in the program.
+        """
+        waiting, ignoring = np.full_like(begin, self._never), np.full_like(begin, self._never)
+        absent, present = begin.copy(), self._present
         for slack in range(1, len(begin)):
-            waiting[slack] = (1 - self._return) * best[slack - 1] + self._return * with_capacity[slack - 1]
-            best[slack] = np.minimum(begin[slack], waiting[slack])
-        return waiting, best
+            come = (self._come * present[slack - 1]).sum(axis=1, keepdims=True)
+            gone = (self._go * absent[slack - 1]).sum(axis=1, keepdims=True)
+            waiting[slack] = (1 - self._change) * absent[slack - 1] + self._change * come
+            ignoring[slack] = (1 - self._change) * ignoring[slack - 1] + self._change * gone
+            np.minimum(absent[slack], waiting[slack], out=absent[slack])
+            np.minimum(present[slack], ignoring[slack], out=present[slack])
+        self._absent = absent
+        return waiting, ignoring
+
+    def _after_absent(self, absent: Floats, present: Floats) -> Floats:
+        """Returns the expected cost after a step that began without capacity."""
+        come = (self._come * present).sum(axis=2, keepdims=True)
+        return np.asarray((1 - self._change) * absent + self._change * come)
+
+    def _after_present(self, kept: Floats, absent: Floats, other: Floats) -> Floats:
+        """Returns the expected cost after a step that began with capacity: it is kept, gone, or another pool has some."""
+        gone = (self._go * absent).sum(axis=2, keepdims=True)
+        covered = (self._met * other).sum(axis=2, keepdims=True)
+        lost = (1 - self._covered) * gone + self._covered * covered
+        return np.asarray((1 - self._change) * kept + self._change * lost)
 
     def _later(self, costs: Floats, steps: float) -> Floats:
         """Returns the costs with so much less slack: interpolated, and never where there is too little."""
