@@ -1,8 +1,9 @@
 """Policies for spot under deadlines, on real traces: python tests/bench/bench_deadlines.py [--starts N] [--seed S].
 
-CENTAVO_SPOT_TRACES, or --traces, names a folder with traces of the repository skypilot-org/spot-traces. Jobs, deadlines and
-change-overs are those of Wu et al., "Can't Be Late", NSDI 2024. The first half of each trace was used while developing (--half first);
-the second half and the traces of preemption are there to check. Writes runs/bench/deadlines.json and prints a table.
+CENTAVO_SPOT_TRACES, or --traces, names a folder with traces of the repository skypilot-org/spot-traces. Jobs,
+deadlines and change-overs are those of Wu et al., "Can't Be Late", NSDI 2024. The first half of each trace was used
+while developing (--half first); the second half and the traces of preemption are there to check. Writes
+runs/bench/deadlines.json and prints a table.
 """
 
 from __future__ import annotations
@@ -176,7 +177,9 @@ def table_of(lines: dict[str, dict[str, object]]) -> Table:
 def main() -> int:
     """Runs the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--starts", type=int, default=1, help="so many start times for each job, deadline and change-over")
+    parser.add_argument(
+        "--starts", type=int, default=1, help="so many start times for each job, deadline and change-over"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--half", choices=("first", "second", "both"), default="second", help="of each trace")
     parser.add_argument("--processes", type=int, default=2)

@@ -3,5 +3,6 @@
 Begin with `situation.py`. Every policy is a function from a `Situation` to a `Choice`. `safety.py` keeps the deadline,
 `expected_cost.py` is our policy, and `paper.py` holds the policies that it is compared with.
 
-The problem and Uniform Progress: Wu et al., "Can't Be Late: Optimizing Spot Instance Savings under Deadlines", NSDI 2024.
+The problem and Uniform Progress: Wu et al., "Can't Be Late: Optimizing Spot Instance Savings under Deadlines", NSDI
+2024.
 """

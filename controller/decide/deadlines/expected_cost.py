@@ -29,11 +29,11 @@ _values = lru_cache(maxsize=32)(values)
 def expected_cost(situation: Situation) -> Choice:
     """Returns the choice that is expected to cost least: on-demand, spot in a pool, or to wait.
 
-    Spot that runs goes on until it is taken back. Else the choices are compared by their expected cost until the job is done
-    (`values.py`), averaged over kinds of pools and classes of stays, by their likelihood given what was seen (`hypotheses.py`).
-    Averaging the costs of fully informed continuations is QMDP (Littman, Cassandra and Kaelbling, Learning policies for partially
-    observable environments, ICML 1995): later steps are taken as better informed than this one. Several pools count as one, which
-    has capacity where any has.
+    Spot that runs goes on until it is taken back. Else the choices are compared by their expected cost until the job
+    is done (`values.py`), averaged over kinds of pools and classes of stays, by their likelihood given what was seen
+    (`hypotheses.py`). Averaging the costs of fully informed continuations is QMDP (Littman, Cassandra and Kaelbling,
+    Learning policies for partially observable environments, ICML 1995): later steps are taken as better informed than
+    this one. Several pools count as one, which has capacity where any has.
     """
     spot = best_pool(situation)
     if isinstance(situation.running, Spot) and spot is not None:
@@ -60,7 +60,7 @@ def _compared(situation: Situation, spot: Spot | None) -> Choice:
 
 
 def _likely(situation: Situation, spot: Spot | None) -> Floats:
-    """Returns how likely each kind of pool and each class of what goes on now is: (stays, absences, classes), in sum 1."""
+    """Returns how likely each kind of pool and class of what goes on now is: (stays, absences, classes), in sum 1."""
     together = situation.seen.together
     assert together is not None, "a policy is asked after the first look"
     if spot is not None:

@@ -1,13 +1,14 @@
 """How long spot capacity stays, and how long it stays away.
 
-Both are far from exponential: what has just come or gone changes again soon, and what has lasted lasts. So each stay belongs
-to one of a few classes with exponential lengths, whose means are `MEANS_H`, and its age tells which (a hyperexponential
-distribution; Feldmann and Whitt, Fitting mixtures of exponentials to long-tail distributions, Performance Evaluation 31, 1998).
-How often a pool has stays of each class is its kind: one of the rows of `STAYS` and one of those of `ABSENCES`. Its earlier stays
-tell which.
+Both are far from exponential: what has just come or gone changes again soon, and what has lasted lasts. So each stay
+belongs to one of a few classes with exponential lengths, whose means are `MEANS_H`, and its age tells which (a
+hyperexponential distribution; Feldmann and Whitt, Fitting mixtures of exponentials to long-tail distributions,
+Performance Evaluation 31, 1998). How often a pool has stays of each class is its kind: one of the rows of `STAYS` and
+one of those of `ABSENCES`. Its earlier stays tell which.
 
-The rows are rounded from maximum-likelihood fits to groups of pools in the first half of the availability traces of V100 of February
-2023 (repository skypilot-org/spot-traces), with a kind of stay added that is longer than any of them, and a kind of absence.
+The rows are rounded from maximum-likelihood fits to groups of pools in the first half of the availability traces of
+V100 of February 2023 (repository skypilot-org/spot-traces), with a kind of stay added that is longer than any of
+them, and a kind of absence.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ def greedy(situation: Situation) -> Choice:
 def uniform_progress(situation: Situation) -> Choice:
     """Keeps up with a progress that grows evenly to the deadline.
 
-    Idle and behind, it runs on demand until it has caught up, with a lead of two change-overs. It takes spot whenever there is
-    some. When the time left is less than the work left and two change-overs, it runs on demand to the end.
+    Idle and behind, it runs on demand until it has caught up, with a lead of two change-overs. It takes spot whenever
+    there is some. When the time left is less than the work left and two change-overs, it runs on demand to the end.
     """
     job = situation.job
     passed_s, done_s = job.time_s - situation.time_left_s, job.work_s - situation.work_left_s

@@ -1,18 +1,19 @@
 """The safety net: the deadline is kept whenever on-demand alone would keep it.
 
-With work left `C`, time left `R`, change-over `d`, what is left of a running change-over `o` and a step `g`, a job is safe
-when (a) on-demand runs and `C + o <= R`, or (b) `C + d <= R`: on-demand can begin now.
+With work left `C`, time left `R`, change-over `d`, what is left of a running change-over `o` and a step `g`, a job is
+safe when (a) on-demand runs and `C + o <= R`, or (b) `C + d <= R`: on-demand can begin now.
 
 A choice is safe when the job is safe at the next step, whatever capacity there is then:
 
 - On-demand that runs already does `g - o` of work in a step, so that (a) holds again.
 - On-demand that begins needs (b) now, and (a) holds at the next step.
 - Waiting needs `C + d <= R - g`.
-- Spot does `p = max(0, g - o)` of work, where `o = d` for a start. It needs `C - p + d <= R - g`, or `C <= p`: it is done.
+- Spot does `p = max(0, g - o)` of work, where `o = d` for a start. It needs `C - p + d <= R - g`. In the step that ends
+  the job it needs `C + o <= R`.
 
-By induction every job that is safe at its beginning, which is (b), stays safe: in (a) on-demand may run on, in (b) it may
-begin. A job that is safe with `C = 0` is done in time. Spot that is taken back loses no work that was done before, since
-the job checkpoints when it is told so; a job that loses `x` at each interruption counts `x` into its change-over.
+By induction every job that is safe at its beginning, which is (b), stays safe: in (a) on-demand may run on, in (b) it
+may begin. A job that is safe with `C = 0` is done in time. Spot that is taken back loses no work here, since the job
+writes a checkpoint when it is told so. A job that loses `x` at each interruption has to count `x` into its change-over.
 """
 
 from __future__ import annotations

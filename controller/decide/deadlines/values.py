@@ -1,11 +1,12 @@
 """What it costs to wait, to run on spot and to run on demand, until the job is done, if one knew the kind of the pools.
 
-A dynamic program over the work that is left and the slack (the time left without the work left). In a step of running, work is
-done and slack stays; in a step of waiting, slack goes by. A start costs a change-over of money and of slack. Capacity comes and
-goes as `hypotheses.py` says: stays and absences have classes, each with an exponential length.
+A dynamic program over the work that is left and the slack (the time left without the work left). In a step of
+running, work is done and slack stays; in a step of waiting, slack goes by. A start costs a change-over of money and
+of slack. Capacity comes and goes as `hypotheses.py` says: stays and absences have classes, each with an exponential
+length.
 
-Arrays are (slack, kinds of pool, classes of the stay or the absence). Slack begins at 0 on demand, and at one change-over where
-on-demand does not run: with less, the deadline would not be kept.
+Arrays are (slack, kinds of pool, classes of the stay or the absence). Slack begins at 0 on demand, and at one change-
+over where on-demand does not run: with less, the deadline would not be kept.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Values:
 
     Attributes:
         step_h: The step of work and of slack.
-        wait_over_on_demand: Idle without capacity: waiting instead of starting on demand. Slack begins at one change-over.
+        wait_over_on_demand: Idle without capacity: waiting instead of starting on demand. Slack begins at one
+            change-over.
         spot_over_on_demand: Idle with capacity: starting on spot instead of on demand. Slack begins at one change-over.
         spot_over_wait: Idle with capacity: starting on spot instead of leaving this capacity alone. Slack as before.
         leave_over_stay: On demand without capacity: waiting instead of staying. Slack begins at 0.
@@ -135,7 +137,7 @@ class _Program:
         return np.asarray((1 - self._change) * absent + self._change * come)
 
     def _after_present(self, kept: Floats, absent: Floats, other: Floats) -> Floats:
-        """Returns the expected cost after a step that began with capacity: it is kept, gone, or another pool has some."""
+        """Returns the expected cost after a step that began with capacity: it stays, goes, or another pool has some."""
         gone = (self._go * absent).sum(axis=2, keepdims=True)
         covered = (self._met * other).sum(axis=2, keepdims=True)
         lost = (1 - self._covered) * gone + self._covered * covered

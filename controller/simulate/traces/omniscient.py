@@ -14,10 +14,11 @@ from controller.simulate.traces.trace import Flags
 def omniscient_usd(job: Job, available: Flags) -> float:
     """Returns the least cost of a job; infinite where nothing keeps the deadline.
 
-    It is a dynamic program over steps, what runs, and work done. It is exact, for one pool and for several: work is counted
-    in the greatest common divisor of the step and the change-over (in whole seconds), so nothing is rounded. A start takes
-    the whole change-over off the work done at once. A start that ends before its change-over does is counted too low by
-    this, but it is never better than not to start. A time that is no whole number of steps counts as the next one.
+    It is a dynamic program over steps, what runs, and work done. It is exact, for one pool and for several: work is
+    counted in the greatest common divisor of the step and the change-over (in whole seconds), so nothing is rounded.
+    A start takes the whole change-over off the work done at once. A start that ends before its change-over does is
+    counted too low by this, but it is never better than not to start. A time that is no whole number of steps counts
+    as the next one.
 
     Args:
         job: The job.

@@ -62,7 +62,9 @@ def read_trace(path: Path) -> Trace:
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no trace of spot capacity: {error!r}") from error
     if found is None or not step_s > 0 or values.ndim != 1:
-        raise ValueError(f"{path} is no trace of spot capacity: its name ends with a zone and a type, its data is a list")
+        raise ValueError(
+            f"{path} is no trace of spot capacity: its name ends with a zone and a type, its data is a list"
+        )
     return Trace(found[1], found[2], step_s, values > 0)
 
 
