@@ -108,7 +108,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal bench-look bench-data
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal bench-look bench-data bench-deadlines
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -121,6 +121,8 @@ bench-replicas: setup ## Measure what comparing the replicas costs
 	@$(BIN)/python tests/bench/bench_replicas.py $(OPTIONS)
 bench-policies: setup ## Compare policies in families of simulated trainings (CENTAVO_PRICES_CSV=)
 	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
+bench-deadlines: setup ## Compare policies for spot under deadlines on real traces (CENTAVO_SPOT_TRACES=)
+	@$(BIN)/python tests/bench/bench_deadlines.py $(OPTIONS)
 bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes
 	@$(BIN)/python tests/bench/bench_decide.py $(OPTIONS)
 bench-report: setup ## Time the report of a very large run

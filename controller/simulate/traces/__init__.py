@@ -1,0 +1,1 @@
+"""Real traces of spot capacity, played against the policies of `controller/decide/deadlines/`."""
