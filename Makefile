@@ -23,12 +23,12 @@ CENTAVO := $(BIN)/centavo --env $(ENV)
 # `make optimize DEADLINE=2h30m` runs `centavo optimize --deadline=2h30m`. The other options work the same way.
 option = $(if $($1),--$(2)='$($1)')
 OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,interval) $(call option,VIA,via) \
-    $(call option,DEADLINE,deadline) $(call option,BUDGET,budget) \
+    $(call option,DEADLINE,deadline) $(call option,BUDGET,budget) $(call option,CONFIDENCE,confidence) \
     $(if $(DETACH),--detach) $(call option,METRICS,metrics) $(call option,LOG_FORMAT,log-format))
 
 ##@ The main job
 .PHONY: optimize apply train prepare
-optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= DETACH=1 METRICS= LOG_FORMAT=)
+optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= CONFIDENCE= DETACH=1 METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
 apply: setup cloud-up ## Make the network, the head and one group per flavor (PLAN=, with its ACKNOWLEDGE=: a plan that was reviewed here)
 	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN) $(addprefix --acknowledge=,$(ACKNOWLEDGE)))
@@ -119,7 +119,7 @@ bench-balance: setup ## Measure steps on unequal nodes, with and without rebalan
 	@$(BIN)/python tests/bench/bench_balance.py $(OPTIONS)
 bench-replicas: setup ## Measure what comparing the replicas costs
 	@$(BIN)/python tests/bench/bench_replicas.py $(OPTIONS)
-bench-policies: setup ## Compare policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
+bench-policies: setup ## Compare policies in families of simulated trainings (CENTAVO_PRICES_CSV=)
 	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
 bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes
 	@$(BIN)/python tests/bench/bench_decide.py $(OPTIONS)

@@ -6,20 +6,23 @@ The edges are given from outside, so that tests can put others in their places.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from controller.act.apply import Applier, GroupsPort, TerraformPort
 from controller.act.capacity import CapacityFile
 from controller.act.labels import Labels, LabelsPort
 from controller.act.nodes import Nodes, PlaybooksPort
+from controller.act.stopwatch import Stopwatch
 from controller.config.environment import Environment
-from controller.domain import Fleet, Instance, Observation, Price
+from controller.domain import Credits, Fleet, Instance, Observation, Price
 from controller.edges.clock import Clock
 from controller.edges.terraform import Outputs
 from controller.observe.instances import Instances, InstancesPort
 from controller.observe.look import FactsPort, Observer
 from controller.observe.made import Made, OutputsPort
 from controller.observe.prices.costs import Costs
+from controller.observe.prices.metering import Unseen, metered
 from controller.observe.reaching import Reaching
 from controller.record.journal import Journal
 from controller.supply.ports import BuilderPort, StorePort
@@ -68,8 +71,10 @@ class LiveCluster:
         builder: BuilderPort,
         tell: Callable[[str], None] = lambda message: None,
         observed: Callable[[Observation], None] = lambda observation: None,
+        credits_of: Callable[[Sequence[Instance]], Mapping[str, Credits]] = lambda workers: {},
     ) -> None:
-        self._journal, self._observed = journal, observed
+        self._journal, self._observed, self._credits_of = journal, observed, credits_of
+        self._stopwatch = Stopwatch(clock.now, journal.add_duration)
         self.made = Made(terraform, environment.name)
         self.instances = Instances(aws, self.made)
         reaching = Reaching(environment, self.made, self.instances, journal.info().run, journal.directory)
@@ -87,7 +92,8 @@ class LiveCluster:
 
     def observe(self) -> Observation:
         """Looks at EC2, the head and the nodes, and keeps what it saw in the journal."""
-        observation = self.observer.look()
+        seen = self.observer.look()
+        observation = replace(seen, credits=self._credits_of(self.instances.last_workers))
         self._keep(observation)
         self._observed(observation)
         return observation
@@ -120,7 +126,8 @@ class LiveCluster:
 
     def set_capacity(self, fleet: Fleet) -> None:
         """Makes Terraform ask for this fleet. GuardError and CapacityFileError mean that nothing was changed."""
-        self.applier.set_capacity(fleet)
+        with self._stopwatch.applying():
+            self.applier.set_capacity(fleet)
 
     def empty_groups(self) -> None:
         """Gives all workers back without Terraform. Raises AwsError."""
@@ -136,7 +143,8 @@ class LiveCluster:
 
     def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         """Makes workers of these instances, warm and ready to join. Raises AnsibleError."""
-        self.nodes.configure(instances, timeout_s, with_head=with_head)
+        with self._stopwatch.configuring():
+            self.nodes.configure(instances, timeout_s, with_head=with_head)
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:
         """Writes the hosts file: these instances take part in the training. Raises AnsibleError."""
@@ -153,4 +161,8 @@ class LiveCluster:
     # what is kept
 
     def _keep(self, observation: Observation) -> None:
-        self._journal.add_observation(observation, self.costs.usd_per_hour(self.instances.last_workers))
+        last_at = self._journal.last_observed_at()
+        before = Unseen(self._journal.info().started_at if last_at is None else last_at, is_first=last_at is None)
+        workers, head = self.instances.last_workers, self.instances.listed_head
+        paid = metered(self.costs, workers, head, observation, before)
+        self._journal.add_observation(observation, paid.total_usd_per_hour, paid)

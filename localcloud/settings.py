@@ -50,6 +50,16 @@ class MachineSettings(BaseModel):
         return _within(value, DOCUMENTATION, 28, "must lie in one of the networks for documentation")
 
 
+class CreditSettings(BaseModel):
+    """The CPU credits of a burstable flavor's hosts. A credit is one vCPU at full speed for a minute."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    launch: Annotated[float, Field(ge=0, strict=False)] = 0.0
+    per_hour: Annotated[float, Field(gt=0, strict=False)]
+    unlimited: bool = False
+
+
 class Settings(BaseModel):
     """The configuration of a localcloud. README.md explains each entry."""
 
@@ -62,6 +72,9 @@ class Settings(BaseModel):
     vpc_cidr: str = "127.20.0.0/16"
     speeds: dict[str, Speed] = {}
     default_speed: Speed | None = None
+    credits: dict[str, CreditSettings] = {}
+    credit_metrics_s: PositiveFloat = 300.0
+    least_charged_s: Seconds = 60.0
     boot_delay_s: Seconds = 1.0
     shutdown_grace_s: Seconds = 0.5
     scaling_retry_s: PositiveFloat = 5.0
@@ -90,6 +103,12 @@ class Settings(BaseModel):
                 f"ssh_port and metadata_port are both {self.ssh_port}; set two different ports, "
                 "because each host has both on one address"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _credits_are_emulated(self) -> Settings:
+        if self.credits and self.hosts != "loopback":
+            raise ValueError(f"credits are for hosts of the kind loopback; hosts are {self.hosts}")
         return self
 
     @property

@@ -9,7 +9,7 @@ output "region" {
 }
 
 output "flavors" {
-  description = "Facts about each flavor for the controller: Auto Scaling group, launch template, market, largest number of nodes, vCPUs, memory, and size of a node's volume."
+  description = "Facts about each flavor for the controller: Auto Scaling group, launch template, market, largest number of nodes, vCPUs, memory, size of a node's volume, and mode of CPU credits (null: AWS's default)."
   value = {
     for flavor, group in module.flavor : flavor => {
       autoscaling_group  = group.autoscaling_group
@@ -19,6 +19,7 @@ output "flavors" {
       vcpus              = group.vcpus
       memory_bytes       = group.memory_bytes
       volume_gb          = var.flavors[flavor].volume_gb
+      cpu_credits        = var.flavors[flavor].cpu_credits
     }
   }
 }

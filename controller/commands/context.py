@@ -18,6 +18,7 @@ from controller.config.constraints import Asked, Constraints, nothing_asked
 from controller.config.environment import Environment
 from controller.config.load import load_environment
 from controller.domain import Observation, Price
+from controller.edges.account.credits import AwsCredits
 from controller.edges.ansible import Ansible
 from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
@@ -28,6 +29,7 @@ from controller.edges.terraform import Outputs, Terraform, TerraformLimits
 from controller.edges.terraform_plan import parse_plan
 from controller.loop import Approval, Decider, Optimizer, at_once
 from controller.loop.decide_settings import check_policy, decide_settings, make_decider
+from controller.observe.credits.asked import AskedCredits
 from controller.observe.made import Made
 from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
@@ -115,6 +117,7 @@ class Context:
             builder=WheelBuilder(environment.root, self.clock.is_stopping),
             tell=self.note,
             observed=observed,
+            credits_of=AskedCredits(AwsCredits(environment.settings.aws.region), self.clock.now, self.note).of,
         )
         self._made = cluster.made
         return cluster

@@ -57,6 +57,11 @@ class Environment:
         return self.state_directory / "speeds.json"
 
     @property
+    def durations_file(self) -> Path:
+        """How long the parts of moves took in earlier runs."""
+        return self.state_directory / "durations.json"
+
+    @property
     def losses_file(self) -> Path:
         """What earlier runs have lost to the spot market."""
         return self.state_directory / "losses.json"

@@ -2,9 +2,10 @@
 
 Everything here is pure: no clock, no network, no file. The live controller, the simulator and the tests call `decide`.
 
-Rooms: `limits` (which fleets are allowed), `model` (what is believed of speeds, prices and fleets), `search` (the best
-fleet), `exploration` (what is worth measuring), `policies` (ways of deciding), `health` (whether the training makes
-progress, and what to do where it does not), `replacing` (what takes the places of nodes that EC2 takes back).
+Rooms: `limits` (which fleets are allowed), `samples` (what facts say of speed), `model` (what is believed of speeds,
+prices and fleets), `search` (the best fleet), `exploration` (what is worth measuring), `policies` (ways of deciding),
+`health` (whether the training makes progress, and what to do where it does not), `replacing` (what takes the places of
+nodes that EC2 takes back).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from controller.domain.objective import Objective
 
 @dataclass(frozen=True)
 class SwitchingAssumptions:
-    """How long the parts of a move are expected to take, in seconds."""
+    """How long the parts of a move are expected to take, in seconds, until they were measured."""
 
     boot_s: float = 90.0
     """From the request to a node that answers SSH."""
@@ -23,11 +23,13 @@ class SwitchingAssumptions:
     """How long the training stands still for one membership change; a move has a join and a leave."""
     drain_s: float = 60.0
     """How long a drained node is still paid for."""
+    terraform_s: float = 0.0
+    """How long Terraform plans and applies, before there are new nodes. At 0 it is unknown until it was measured."""
 
     @property
     def grow_s(self) -> float:
-        """How long a new node is paid for before it works."""
-        return self.boot_s + self.configure_s
+        """How long it takes until a new node works. Nearly all the time it is paid for."""
+        return self.terraform_s + self.boot_s + self.configure_s
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class DecideSettings:
     """When less than this share of all steps remains, nothing moves."""
     end_guard_s: float = 0.0
     """When the work ends sooner than this, nothing moves."""
-    deadline_margin: float = 0.05
-    """A fleet must be expected to keep the deadline, or the budget, with this share to spare."""
+    confidence: float = 0.99
+    """The chance with which a fleet must be expected to keep the deadline, or the budget, 0.5 to 1."""
     ending_s: float = 0.0
     """How long before the budget is used up the training is stopped, so that everything can be given back."""
     switching: SwitchingAssumptions = field(default_factory=SwitchingAssumptions)

@@ -4,12 +4,13 @@ Times of day are seconds since the Unix epoch (UTC). Durations are seconds. Mone
 its units. `None` always means *unknown*: never zero, never dead.
 """
 
-from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Verdict
+from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Risk, Verdict
 from controller.domain.flavor import Flavor, Market
 from controller.domain.fleet import NO_NODES, Fleet
 from controller.domain.history import History
 from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
+from controller.domain.observed.credits import Credits
 from controller.domain.observed.fact import Fact, MembershipChange, Notice, NoticeKind, TrainingState
 from controller.domain.observed.instance import Instance
 from controller.domain.observed.nodes import HeadSeen, LauncherState, NodeSeen, WorkerState
@@ -21,6 +22,7 @@ from controller.domain.units import SECONDS_PER_HOUR
 __all__ = [
     "NO_NODES",
     "SECONDS_PER_HOUR",
+    "Credits",
     "Decision",
     "Fact",
     "Flavor",
@@ -42,6 +44,7 @@ __all__ = [
     "Observation",
     "Price",
     "Progress",
+    "Risk",
     "TrainingState",
     "UnknownNode",
     "Verdict",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller.domain.move import Move
+from controller.domain.move import Durations, Move
 
 
 @dataclass(frozen=True)
@@ -18,3 +18,9 @@ class History:
     """Flavors that could not be had, with the time until which they count as unavailable."""
     known_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
     """Speeds measured in earlier runs of the same model, batch and image."""
+    full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
+    """Speeds of flavors with CPU credits while they had some, as this run has measured them before."""
+    durations: Durations = field(default_factory=dict)
+    """How long the parts of the moves of this run took."""
+    earlier_durations: Durations = field(default_factory=dict)
+    """How long they took in earlier runs in the same circumstances."""

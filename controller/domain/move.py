@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -24,6 +25,25 @@ class MovePhase(str, Enum):
     @property
     def is_final(self) -> bool:
         return self in (MovePhase.DONE, MovePhase.ROLLED_BACK, MovePhase.REFUSED)
+
+
+class MovePart(str, Enum):
+    """A part of a move that takes time."""
+
+    TERRAFORM = "terraform"
+    """Terraform's plan and apply."""
+    BOOT = "boot"
+    """From the end of the apply until all new nodes answer."""
+    CONFIGURE = "configure"
+    """The playbook that makes warm workers of them."""
+    PAUSE = "pause"
+    """How long the training stands still for one change of its members."""
+    DRAIN = "drain"
+    """From letting nodes go until they have ended."""
+
+
+Durations = Mapping[MovePart, tuple[float, ...]]
+"""Seconds that the parts of moves took, oldest first."""
 
 
 @dataclass(frozen=True)

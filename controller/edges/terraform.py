@@ -62,6 +62,8 @@ class FlavorOutput:
     vcpus: int | None
     memory_bytes: int | None
     volume_gb: float = 0.0
+    cpu_credits: str | None = None
+    """The mode of a burstable flavor, `standard` or `unlimited`; None: AWS's default."""
 
 
 @dataclass(frozen=True)
@@ -346,6 +348,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
                     vcpus=flavor.get("vcpus"),
                     memory_bytes=flavor.get("memory_bytes"),
                     volume_gb=float(flavor.get("volume_gb") or 0.0),
+                    cpu_credits=flavor.get("cpu_credits"),
                 )
                 for name, flavor in values["flavors"].items()
             },

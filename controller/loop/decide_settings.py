@@ -13,9 +13,7 @@ from controller.domain import Decision, Flavor, Fleet, Market, Price
 from controller.domain.errors import ConfigError
 from controller.edges.terraform import FlavorOutput
 from controller.loop.deciding import Decider
-
-BURSTABLE_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
-"""Instance families that earn CPU credits (EC2 User Guide, "Burstable performance instances")."""
+from controller.observe.credits.burstable import with_credits
 
 
 def make_decider(environment: Environment, cluster: LiveCluster, policy: str) -> Decider:
@@ -79,11 +77,5 @@ def decide_settings(
 
 
 def _flavor(name: str, output: FlavorOutput) -> Flavor:
-    return Flavor(
-        name,
-        Market(output.market),
-        output.max_nodes,
-        output.vcpus,
-        output.memory_bytes,
-        burstable=name.startswith(BURSTABLE_FAMILIES),
-    )
+    flavor = Flavor(name, Market(output.market), output.max_nodes, output.vcpus, output.memory_bytes)
+    return with_credits(flavor, output.cpu_credits)

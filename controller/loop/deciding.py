@@ -38,6 +38,9 @@ def decide_on(
         spent_usd=journal.spent_usd(),
         unavailable={flavor: until for flavor, (until, _) in journal.unavailable(observation.at).items()},
         known_tokens_per_s=_recalled(journal, observation.fleet),
+        full_tokens_per_s=_full_speeds(journal),
+        durations=journal.durations(),
+        earlier_durations=journal.earlier_durations(),
     )
     progress = read_progress(observation, info.started_at)
     known = _learned(prices, journal)
@@ -55,3 +58,10 @@ def _recalled(journal: Journal, fleet: Fleet) -> dict[str, float]:
     """Returns the speeds from earlier runs of the flavors that do not run: those that run are measured soon."""
     _, tokens_per_s = journal.recalled() or ("", {})
     return {flavor: speed for flavor, speed in tokens_per_s.items() if not fleet.count(flavor)}
+
+
+def _full_speeds(journal: Journal) -> dict[str, float]:
+    """Returns the speeds that flavors had with CPU credits, as the last decision has them."""
+    last = journal.last_decision()
+    known = {} if last is None else {e.flavor: e.full_tokens_per_s for e in last.flavors}
+    return {flavor: speed for flavor, speed in known.items() if speed is not None}

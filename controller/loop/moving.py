@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from controller.act.aside import Aside
 from controller.act.mover import Mover
 from controller.act.track import Track
-from controller.domain import NO_NODES, Move, NoticeKind, Observation
+from controller.domain import NO_NODES, MembershipChange, Move, MovePhase, NoticeKind, Observation
 from controller.domain.errors import CapacityFileError
+from controller.domain.move import MovePart
 from controller.loop.job import Job, move_limits
 from controller.loop.waits import Waits
 from controller.observe.changes import membership_changes
@@ -46,7 +48,11 @@ class Moving:
         """Keeps what an ended move cost the training."""
         if move.phase.is_final:
             journal = self._job.journal
-            journal.save_move(with_pauses(move, journal.observations(since=move.at)))
+            changes = membership_changes(journal.observations(since=move.at), move.at)
+            journal.save_move(with_pauses(move, changes))
+            if move.phase is MovePhase.DONE:
+                for part, seconds in measured_parts(move, changes, journal.events()):
+                    journal.add_duration(part, seconds)
 
 
 def check_capacity_file(job: Job) -> None:
@@ -67,9 +73,25 @@ def check_capacity_file(job: Job) -> None:
         )
 
 
-def with_pauses(move: Move, observations: Sequence[Observation]) -> Move:
-    """Returns the move with the pauses and lost steps of the joins and leaves in its observations."""
-    changes = membership_changes(observations, move.at)
+def with_pauses(move: Move, changes: Sequence[MembershipChange]) -> Move:
+    """Returns the move with the pauses and lost steps of its joins and leaves."""
     return replace(
         move, pause_s=sum(change.pause_s for change in changes), steps_lost=sum(change.steps_lost for change in changes)
     )
+
+
+def measured_parts(
+    move: Move, changes: Sequence[MembershipChange], events: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[MovePart, float]]:
+    """Yields how long pauses and draining took in a move that is done.
+
+    Args:
+        move: The move.
+        changes: Its joins and leaves.
+        events: The events of the run, as the journal has them.
+    """
+    for change in changes:
+        yield MovePart.PAUSE, change.pause_s
+    let_go = [event["at"] for event in events if event["move_id"] == move.move_id and event["kind"] == "shrinking"]
+    if let_go and move.ended_at is not None and move.source.beyond(move.target).size:
+        yield MovePart.DRAIN, move.ended_at - min(let_go)

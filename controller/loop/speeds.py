@@ -1,4 +1,4 @@
-"""Speeds that are handed from run to run: recalled when a training begins, kept when it ends."""
+"""What is handed from run to run, recalled as a training begins and kept at its end: speeds, and durations of moves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from controller.config.environment import Environment
 from controller.config.load import read_yaml
 from controller.domain.errors import ConfigError
 from controller.loop.job import Job
+from controller.record import known_durations as durations
 from controller.record import known_speeds as speeds
 from controller.record.journal import Journal
 
@@ -27,6 +28,7 @@ def recall_speeds(job: Job) -> None:
         known = speeds.recall(environment.speeds_file, name, job.clock.now())
     except speeds.SpeedsError as error:
         job.note(f"no speeds of earlier runs are known: {error}; the file will be written anew")
+    job.journal.set_earlier_durations(durations.recall(environment.durations_file, name, job.clock.now()))
     job.journal.set_recalled(name, known)
     if known:
         told = ", ".join(f"{flavor} {tokens_per_s:,.0f}" for flavor, tokens_per_s in sorted(known.items()))
@@ -45,7 +47,8 @@ def _content(file: Path) -> bytes:
 
 
 def keep_speeds(environment: Environment, journal: Journal) -> None:
-    """Keeps for later runs what a run that ends has measured."""
+    """Keeps for later runs what a run that ends has measured: speeds, and how long its moves took."""
     recalled, decision = journal.recalled(), journal.last_decision()
     if recalled is not None and decision is not None:
         speeds.keep(environment.speeds_file, recalled[0], decision.flavors, decision.at)
+        durations.keep(environment.durations_file, recalled[0], journal.durations(), decision.at)

@@ -164,6 +164,7 @@ def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
         loss=_optional_loss(raw),
         share=_optional_number(raw, "share", most=1.0),
         emulated_speed=_optional_positive(raw, "emulated_speed", most=1.0),
+        steal_share=_optional_number(raw, "steal_share", most=1.0),
         last_change=_change(raw.get("last_change")),
         notice=_notice(raw.get("notice")),
     )

@@ -23,7 +23,8 @@ class Instances:
     def __init__(self, aws: InstancesPort, made: Made) -> None:
         self._aws, self._made = aws, made
         self._head: Instance | None = None
-        self._listed_head: Instance | None = None
+        self.listed_head: Instance | None = None
+        """The head as EC2 listed it last; None where it listed none."""
         self.last_workers: tuple[Instance, ...] = ()
         """The workers that EC2 listed last."""
         self.listed: tuple[Instance, ...] = ()
@@ -33,8 +34,8 @@ class Instances:
         """Returns the workers that are pending or running. Raises AwsError."""
         outputs = self._made.outputs
         instances = self.listed = self._aws.instances(outputs.cluster)
-        self._listed_head = next((i for i in instances if i.instance_id == outputs.head.instance_id), None)
-        self._head = self._listed_head or self._head
+        self.listed_head = next((i for i in instances if i.instance_id == outputs.head.instance_id), None)
+        self._head = self.listed_head or self._head
         self.last_workers = tuple(i for i in instances if i.role == "worker")
         return self.last_workers
 
@@ -55,7 +56,7 @@ class Instances:
 
     def head_state(self) -> str:
         """Returns EC2's word for the head's state, as last listed; `terminated` where it lists no head."""
-        return "terminated" if self._listed_head is None else self._listed_head.state
+        return "terminated" if self.listed_head is None else self.listed_head.state
 
     def launch_failures(self, flavors: Iterable[str], since: float) -> Mapping[str, str]:
         """Returns what EC2 said of the flavors that it could not launch since a time (seconds since the epoch).

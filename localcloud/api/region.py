@@ -30,6 +30,7 @@ from localcloud.api.functions.functions import Functions
 from localcloud.api.functions.schedules import Schedules
 from localcloud.api.iam.role_sessions import RoleSessions
 from localcloud.api.images import add_images
+from localcloud.api.metering.metering import Metering
 from localcloud.api.patches.addresses import patch_addresses
 from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
@@ -83,6 +84,8 @@ class Region:
         calls = Calls(credentials.user.access_key_id)
         self._sessions = RoleSessions(settings.region)
         self._instances = Instances(settings, ec2, faults, injected)
+        prices = read_prices(settings.prices)
+        self._metering = Metering(settings, ec2, self._instances, prices, spot, state_dir)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
         self._group_requests = GroupRequests(self._scaling)
         functions = Functions(settings, state_dir)
@@ -93,13 +96,14 @@ class Region:
         )
         self._patch_moto(PlacementGroups(ec2, self._instances), spot, state_dir, settings)
         patch_functions(functions)
+        bill = self._metering.bill
         self.application = Application(
             Signatures(Keys(credentials).find),
             FailingApi(injected),
             DomainDispatcherApplication(backend),
-            Control(settings, credentials.control_token, self._instances, self._scaling, spot, calls, shutdown),
+            Control(settings, credentials.control_token, self._instances, self._scaling, spot, calls, shutdown, bill),
             {
-                "pricing": PriceList(read_prices(settings.prices), settings.region).answer,
+                "pricing": PriceList(prices, settings.region).answer,
                 "servicequotas": ServiceQuotas(faults, settings.region, ec2.account_id).answer,
             },
             calls,
@@ -112,6 +116,7 @@ class Region:
         self._instances.tick()
         self._scaling.tick()
         self._group_requests.remove_deleted()
+        self._metering.tick()
         self._schedules.tick()
 
     def heard(self, report: HostReport) -> None:

@@ -38,6 +38,11 @@ class InstanceDir:
         return self.path / "console.log"
 
     @property
+    def credits(self) -> Path:
+        """The account of CPU credits, where the host has some."""
+        return self.path / "credits.json"
+
+    @property
     def host_key(self) -> Path:
         """The private key of the SSH server."""
         return self.path / "ssh_host_ed25519_key"

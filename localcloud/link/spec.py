@@ -14,6 +14,18 @@ class SpotNotice:
 
 
 @dataclass(frozen=True)
+class CreditSpec:
+    """The CPU credits of a host: those from its launch, and those that it earns in an hour.
+
+    A host in `unlimited` mode spends surplus credits where it has none of its own. Any other slows down.
+    """
+
+    launch: float
+    per_hour: float
+    unlimited: bool
+
+
+@dataclass(frozen=True)
 class RoleSession:
     """The credentials of an instance's role: a key of its own for each instance. Times are ISO 8601, UTC."""
 
@@ -43,7 +55,8 @@ class HostSpec:
 
     `boot` counts the starts of the instance; a host is restarted when its number changes. `speed` is a share of one
     core; None means unbraked. An `unreachable` host runs but never answers. `vcpus`, `memory_mib` and
-    `volume_gb` are what the instance type and the launch give; loopback does not use them.
+    `volume_gb` are what the instance type and the launch give. Of these, loopback uses only the vCPUs: they spend the
+    `credits` of a burstable type.
     `rebalance_at` is when EC2 recommended to replace the instance (ISO 8601, UTC).
     """
 
@@ -75,3 +88,4 @@ class HostSpec:
     vcpus: int = 1
     memory_mib: int = 1024
     volume_gb: int = 8
+    credits: CreditSpec | None = None

@@ -184,17 +184,29 @@ def move_phases(run: Path) -> list[str]:
 
 
 def make_sandbox(
-    root: Path, stack: ExitStack, *, initial: Mapping[str, int], speeds: Mapping[str, float], steps: int
+    root: Path,
+    stack: ExitStack,
+    *,
+    initial: Mapping[str, int],
+    speeds: Mapping[str, float],
+    steps: int,
+    cloud: Mapping[str, Any] | None = None,
+    prices: Mapping[str, float] | None = None,
 ) -> Sandbox:
-    """Copies the checkout, gives it free ports and a small training, starts its cloud; `stack` ends all of it."""
+    """Copies the checkout, gives it free ports and a small training, starts its cloud; `stack` ends all of it.
+
+    `cloud` has further entries of localcloud.yml, and `prices` entries of prices.yml.
+    """
     shutil.copytree(REPOSITORY, root, ignore=LEFT_OUT)
     api, ssh, metadata = free_ports(3)
     sandbox = Sandbox(root, f"http://127.0.0.1:{api}")
     directory = sandbox.environment
     edit_yaml(
         directory / "localcloud.yml",
-        lambda it: it.update(port=api, ssh_port=ssh, metadata_port=metadata, speeds=dict(speeds)),
+        lambda it: it.update(port=api, ssh_port=ssh, metadata_port=metadata, speeds=dict(speeds), **(cloud or {})),
     )
+    if prices:
+        edit_yaml(directory / "prices.yml", lambda it: it.update(prices))
 
     def settings(it: dict[str, Any]) -> None:
         it["aws"]["environment"]["AWS_ENDPOINT_URL"] = sandbox.endpoint

@@ -6,6 +6,8 @@ are never slowed down.
 
 Processor time counts, and not wall time, so that a rank which waits for a core of a shared machine does not look slower
 than it is. The wait is hidden in the sleep as long as all speeds together are less than the cores.
+
+A node may be emulated to have CPU credits as well (`trainer.node.credits`). Without credits, a pass takes longer still.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
+
+from trainer.node.credits import EmulatedCredits
 
 VARIABLE = "CENTAVO_EMULATED_SPEED"
 
@@ -44,8 +48,9 @@ class Brake:
         wall_clock: Callable[[], float] = time.perf_counter,
         processor_clock: Callable[[], float] = time.process_time,
         sleep: Callable[[float], None] = time.sleep,
+        credits: EmulatedCredits | None = None,
     ) -> None:
-        self._speed = speed
+        self._speed, self._credits = speed, credits
         self._wall_clock, self._processor_clock, self._sleep = wall_clock, processor_clock, sleep
         self.compute_time_s = 0.0
 
@@ -56,8 +61,10 @@ class Brake:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._speed is not None and error is None:
-            due_s = (self._processor_clock() - self._processor_start) / self._speed
+        if (self._speed is not None or self._credits is not None) and error is None:
+            due_s = (self._processor_clock() - self._processor_start) / (self._speed or 1.0)
+            if self._credits is not None:
+                due_s = self._credits.stretched_s(due_s)
             remaining_s = due_s - (self._wall_clock() - self._wall_start)
             if remaining_s > 0:
                 self._sleep(remaining_s)

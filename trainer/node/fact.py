@@ -86,6 +86,7 @@ class IterationFact:
     emulated_speed: float | None
     peak_memory_bytes: int
     updated_at: str
+    steal_share: float | None = None
     notice: Notice | None = None
 
     def to_json(self) -> str:
@@ -98,6 +99,7 @@ class IterationFact:
             **asdict(self.figures),
             "emulated_speed": self.emulated_speed,
             "peak_memory_bytes": self.peak_memory_bytes,
+            "steal_share": self.steal_share,
             "updated_at": self.updated_at,
             "notice": None if self.notice is None else asdict(self.notice),
         }

@@ -10,6 +10,7 @@ from pathlib import Path
 from trainer.files.atomic import write_atomically
 from trainer.node.fact import FILE_NAME, IterationFact, Notice, RankFigures, State, peak_memory_bytes, timestamp
 from trainer.node.metadata import Instance
+from trainer.node.steal import StealMeter
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class FactWriter:
         self._path = directory.expanduser() / FILE_NAME
         self._instance, self._emulated_speed = instance, emulated_speed
         self._interval_s, self._clock = interval_s, clock
+        self._steal = StealMeter()
         self._written_at: float | None = None
         self._problem: str | None = None
         self.state = State.STARTING
@@ -71,6 +73,7 @@ class FactWriter:
             emulated_speed=self._emulated_speed,
             peak_memory_bytes=peak_memory_bytes(),
             updated_at=timestamp(now),
+            steal_share=self._steal.share(),
             notice=self.notice,
         )
         self._written_at = now

@@ -14,6 +14,7 @@ from trainer.data.batch import Batch
 from trainer.elastic.exchange import sum_gradients, sum_vector
 from trainer.elastic.world import World
 from trainer.node.brake import Brake
+from trainer.node.credits import emulated_credits
 from trainer.optim.gradient_norm import global_norm
 from trainer.optim.learning_rate import learning_rate
 from trainer.record.step_statistics import Iteration
@@ -80,6 +81,7 @@ class TrainingStep:
         self._gradients, self._optimizer = prepared.gradients, settings.optimizer
         self._seed, self._compression, self._speed = settings.seed, settings.horovod.compression, speed
         # A sentence longer than a batch is a batch by itself.
+        self._credits = emulated_credits()
         self._most_tokens = max(self._batches.batch_tokens, settings.batch.max_tokens) * settings.batch.accumulate
 
     def take(self, world: World, steps_made: int, asked: Asked) -> TakenStep:
@@ -105,7 +107,7 @@ class TrainingStep:
 
     def compute(self, parts: Sequence[Batch]) -> ComputedParts:
         """Computes loss and gradients of this rank's parts, slowed down where a speed is emulated."""
-        with Brake(self._speed) as brake:
+        with Brake(self._speed, credits=self._credits) as brake:
             loss_sum = self._forward_and_backward(parts)
         return ComputedParts(parts, loss_sum, brake.compute_time_s)
 

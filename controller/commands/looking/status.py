@@ -17,6 +17,7 @@ from controller.owning.remote import Remote
 from controller.owning.taking import Seen
 from controller.record.journal import Journal, Stage
 from controller.record.live.observation_line import describe
+from controller.record.paid import paid_until
 from controller.words.numbers import UNKNOWN
 from controller.words.reasons import reason_in_words
 
@@ -92,7 +93,7 @@ def _run(context: Context, journal: Journal, is_up: bool, until: float | None) -
         "started_at": iso(info.started_at),
         "deadline_at": None if info.constraints.deadline_at is None else iso(info.constraints.deadline_at),
         "budget_usd": info.constraints.budget_usd,
-        "spent_usd": round(journal.spent_usd(journal.ended_at() or until), 6),
+        "spent_usd": round(journal.spent_usd(paid_until(journal, until or journal.last_observed_at() or 0.0)), 6),
         "too_small": _too_small(journal),
         "waiting": None if (waits := journal.waiting()) is None else reason_in_words(waits),
         "moves": [f"{move.source} -> {move.target}: {move.phase.value}" for move in journal.moves()],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from controller.decide.model.speeds import is_usable, median
+from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings
 from controller.domain import Observation
 

@@ -30,5 +30,6 @@ def _flavor_estimate(situation: Situation, flavor: str) -> FlavorEstimate:
         compute_time_s=speed.compute_time_s if speed else None,
         usd_per_million_tokens=node_usd_per_million_tokens(situation, flavor),
         observations=speed.steps if speed else 0,
+        full_tokens_per_s=speed.burst.tokens_per_s if speed and speed.burst else None,
         notes=(*([] if barred is None else [barred]), *(speed.notes if speed else [NotMeasured()])),
     )

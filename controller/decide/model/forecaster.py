@@ -12,6 +12,7 @@ from controller.decide.limits.violations import violation
 from controller.decide.model.bad_nodes import held_up_s
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast, Overrun
+from controller.decide.model.running_out import mean_speeds, mean_step_s, step_now_s
 from controller.decide.model.situation import Situation
 from controller.decide.model.switching import switching_usd
 from controller.domain import SECONDS_PER_HOUR, Fleet, FleetEstimate
@@ -35,6 +36,8 @@ class Forecaster:
     """Until the deadline; None without one."""
     money_left_usd: float | None = None
     """Of the budget, without what giving everything back costs; None without a budget."""
+    lasting: FleetModel | None = None
+    """The model without CPU credits, where the speeds of `model` count some; None where they count none."""
 
     @classmethod
     def of(cls, situation: Situation, model: FleetModel, bounds: Bounds) -> Forecaster:
@@ -54,6 +57,12 @@ class Forecaster:
         """Tells whether there is a deadline or a budget."""
         return self.time_left_s is not None or self.money_left_usd is not None
 
+    @property
+    def confidence(self) -> float:
+        """The chance with which deadline and budget are to be kept."""
+        asked = self.situation.limits.confidence
+        return self.situation.settings.confidence if asked is None else asked
+
     @cached_property
     def knows_current(self) -> bool:
         """Tells whether speed and price of all that runs are known."""
@@ -71,11 +80,11 @@ class Forecaster:
     # What fleets do
 
     def step_time_s(self, target: Fleet) -> float:
-        """Returns the seconds of a step, slowed down by the bad nodes that `target` keeps."""
-        return self.model.step_time_s(target) + self._held_up_s(target)
+        """Returns the seconds of a step, as the mean over the rest of the work.
 
-    def _held_up_s(self, target: Fleet) -> float:
-        return held_up_s(self.model, self.situation.bad_nodes, self.situation.current, target)
+        Bad nodes that `target` keeps make it longer, and CPU credits that are not spent yet make it shorter.
+        """
+        return self.model.step_time_s(target) + _beyond_model_s(self, target)
 
     def usd_per_step(self, target: Fleet) -> float:
         """Returns the dollars of a step, bad nodes and the head included."""
@@ -83,8 +92,8 @@ class Forecaster:
 
     def estimate(self, fleet: Fleet) -> FleetEstimate:
         """Returns the fleet's numbers, bad nodes included; None where a speed or a price in it is unknown."""
-        held_up_s = self._held_up_s(fleet) if self.model.knows(fleet) else 0.0
-        return self.model.estimate(fleet, self.remaining_steps, held_up_s)
+        beyond_model_s = _beyond_model_s(self, fleet) if self.model.knows(fleet) else 0.0
+        return self.model.estimate(fleet, self.remaining_steps, beyond_model_s)
 
     @cached_property
     def model_error_s(self) -> float:
@@ -92,7 +101,9 @@ class Forecaster:
         measured_s = self.situation.step_time_s
         if measured_s is None or not self.knows_current:
             return 0.0
-        return max(0.0, measured_s - self.step_time_s(self.situation.current))
+        current = self.situation.current
+        by_model_s = step_now_s(without_credits(self), self.situation.bursts, current)
+        return max(0.0, measured_s - by_model_s - held_up_s(self.model, self.situation.bad_nodes, current, current))
 
     # What a switch comes to
 
@@ -192,11 +203,6 @@ class Forecaster:
         assert self.money_left_usd is not None
         return TooExpensiveForBudget(current, stay.remaining_usd, self.money_left_usd)
 
-    @cached_property
-    def usual_bounds(self) -> Bounds:
-        """The bounds with deadline and budget, kept with the usual share to spare."""
-        return self.bounds_within(self.situation.settings.deadline_margin)
-
     def bounds_within(self, margin: float, *, grows: bool = True) -> Bounds:
         """Returns the bounds with what deadline and budget leave for a step.
 
@@ -220,3 +226,26 @@ class Forecaster:
             spent_usd = rate * grow_s / SECONDS_PER_HOUR
             max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)
         return replace(self.bounds, max_step_s=max_step_s, max_usd_per_step=max_usd)
+
+
+def without_credits(forecaster: Forecaster) -> FleetModel:
+    """Returns the model with the speeds that flavors have without CPU credits."""
+    return forecaster.lasting or forecaster.model
+
+
+def while_credits_last(forecaster: Forecaster, seconds: float) -> Forecaster:
+    """Returns the forecaster for a search, by the mean speeds that nodes have for so long from now on."""
+    lasting = without_credits(forecaster)
+    speeds = mean_speeds(lasting, forecaster.situation.bursts, seconds)
+    return replace(forecaster, model=lasting.with_speeds(speeds), lasting=lasting)
+
+
+def _beyond_model_s(forecaster: Forecaster, target: Fleet) -> float:
+    """Returns by how many seconds bad nodes and CPU credits change a step of the model."""
+    situation, model = forecaster.situation, forecaster.model
+    held_s = held_up_s(model, situation.bad_nodes, situation.current, target)
+    if not situation.bursts:
+        return held_s
+    steps, lasting = forecaster.remaining_steps, without_credits(forecaster)
+    step_s = mean_step_s(lasting, situation.bursts, situation.current, target, steps)
+    return held_s + step_s - model.step_time_s(target)

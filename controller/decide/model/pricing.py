@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from controller.decide.settings import DecideSettings
-from controller.domain import SECONDS_PER_HOUR, Price
+from controller.domain import SECONDS_PER_HOUR, Flavor, Observation, Price
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import NoPrice, PriceNotPositive, PriceStale, PriceTooHigh
 
@@ -37,6 +38,21 @@ def effective_usd_per_hour(price: Price, settings: DecideSettings) -> float:
     return price.usd_per_hour * (1 + lost_h)
 
 
+def _surplus_usd_per_hour(name: str, settings: DecideSettings) -> float:
+    """Returns what a node pays for surplus CPU credits: a node that trains uses all its vCPUs, and has saved none."""
+    flavor = settings.flavors.get(name)
+    return 0.0 if flavor is None else flavor.surplus_usd_per_hour
+
+
+def in_their_mode(flavors: Mapping[str, Flavor], present: Observation) -> dict[str, Flavor]:
+    """Returns the flavors, each in the mode that its nodes show: only a node in unlimited mode spends surplus credits.
+
+    The mode of a flavor may be another one than its settings say: an account has a default of its own.
+    """
+    spending = {f.flavor for f in present.facts if (c := present.credits.get(f.instance_id)) and c.surplus > 0}
+    return {name: replace(one, is_unlimited=True) if name in spending else one for name, one in flavors.items()}
+
+
 def usable_prices(
     flavors: Iterable[str], prices: Mapping[str, Price], now: float, settings: DecideSettings
 ) -> tuple[dict[str, float], dict[str, Reason]]:
@@ -49,5 +65,5 @@ def usable_prices(
         if fault is not None:
             faults[flavor] = fault
         elif price is not None:
-            sound[flavor] = effective_usd_per_hour(price, settings)
+            sound[flavor] = effective_usd_per_hour(price, settings) + _surplus_usd_per_hour(flavor, settings)
     return sound, faults

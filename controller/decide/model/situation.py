@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from controller.decide.given import DecisionInput
@@ -14,11 +14,14 @@ from controller.decide.limits.caps import UNBOUNDED, failed_caps, node_cap, unav
 from controller.decide.limits.surge import Surge
 from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
+from controller.decide.model.durations import learned
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.memory import too_small
-from controller.decide.model.pricing import usable_prices
+from controller.decide.model.pricing import in_their_mode, usable_prices
 from controller.decide.model.speeds import Speed, measure_speeds
+from controller.decide.model.starts import began_to_train
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
+from controller.decide.samples.credits import Accounts, Burst
 from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,
@@ -52,7 +55,19 @@ class Situation:
     @cached_property
     def speeds(self) -> dict[str, Speed]:
         """Speeds measured in this run or in earlier ones."""
-        return measure_speeds(self.observations, self.history.known_tokens_per_s, self.settings)
+        return measure_speeds(self.observations, self.history.known_tokens_per_s, self.settings, self._accounts)
+
+    @cached_property
+    def _accounts(self) -> Accounts:
+        """What is known of CPU credits."""
+        began_at = began_to_train(self.observations, self.history.moves, self.progress)
+        credits = {node: told for present in self.observations[-1:] for node, told in present.credits.items()}
+        return Accounts(self.now, credits, began_at, self.history.full_tokens_per_s)
+
+    @cached_property
+    def bursts(self) -> dict[str, Burst]:
+        """How the flavors that are known run faster for a while than they can for ever."""
+        return {flavor: speed.burst for flavor, speed in self.measured.items() if speed.burst is not None}
 
     @cached_property
     def measured(self) -> dict[str, Speed]:
@@ -173,7 +188,13 @@ def assess(given: DecisionInput) -> Situation:
     """
     if not given.observations:
         raise ValueError("deciding needs at least one observation, the present one")
-    present, settings = given.observations[-1], given.settings
+    present = given.observations[-1]
+    history = given.history
+    settings = replace(
+        given.settings,
+        flavors=in_their_mode(given.settings.flavors, present),
+        switching=learned(given.settings.switching, history.earlier_durations, history.durations),
+    )
     names = {*settings.flavors} if settings.flavors else {*given.prices}
     flavors = tuple(sorted(names | set(present.fleet.present)))
     sound, faults = usable_prices(flavors, given.prices, present.at, settings)
@@ -185,7 +206,7 @@ def assess(given: DecisionInput) -> Situation:
         price_faults=faults,
         limits=given.limits,
         progress=given.progress,
-        history=given.history,
+        history=history,
         settings=settings,
         flavors=flavors,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from controller.decide.model.speeds import is_usable, median
+from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Fleet, Observation, Progress
 from controller.domain.batches import Batches

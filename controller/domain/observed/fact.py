@@ -81,5 +81,7 @@ class Fact:
     """This rank's share of the global batch, 0 to 1."""
     emulated_speed: float | None = None
     last_change: MembershipChange | None = None
+    steal_share: float | None = None
+    """The share of processor time that the machine beneath a virtual one did not give to it, 0 to 1."""
     notice: Notice | None = None
     """What the spot service has said last of the node."""

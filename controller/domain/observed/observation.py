@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.domain.fleet import Fleet
+from controller.domain.observed.credits import Credits
 from controller.domain.observed.fact import Fact
 from controller.domain.observed.nodes import HeadSeen, NodeSeen
 from controller.domain.reasons.base import Reason
@@ -35,3 +36,5 @@ class Observation:
     """What each running worker shows that answered, whether it takes part or not."""
     silent: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By instance id what was said of the nodes, the head included, that did not answer."""
+    credits: Mapping[str, Credits] = field(default_factory=dict, hash=False)
+    """By instance id the CPU credits of burstable nodes, as far as CloudWatch has told them."""

@@ -125,6 +125,45 @@ class JudgedByBaseline(Reason):
 
 
 @dataclass(frozen=True)
+class CreditsLast(Reason):
+    """The nodes of the burstable flavor run at full speed until their CPU credits are spent."""
+
+    code: ClassVar[str] = "credits-last"
+    for_s: float
+    """How long the credits last of the node that has the most."""
+    baseline_share: float
+    """Share of the measured speed that is left then, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class FellForGood(Reason):
+    """Nodes of the flavor have fallen to a steady lower speed, as they do when CPU credits are spent."""
+
+    code: ClassVar[str] = "fell-for-good"
+    instances: tuple[str, ...]
+    share: float
+    """What is left of their speed, 0 to 1."""
+    others: int
+    """How many other nodes of the flavor are expected to follow."""
+
+
+@dataclass(frozen=True)
+class KeepsItsSpeed(Reason):
+    """The burstable flavor keeps its speed long after its CPU credits should have been spent."""
+
+    code: ClassVar[str] = "keeps-its-speed"
+
+
+@dataclass(frozen=True)
+class PaysForSurplus(Reason):
+    """The burstable flavor keeps its full speed, and pays for surplus credits."""
+
+    code: ClassVar[str] = "pays-for-surplus"
+    usd_per_hour: float
+    """What a node pays for them while it works."""
+
+
+@dataclass(frozen=True)
 class KnownFromEarlierRun(Reason):
     """The speed was measured in an earlier run."""
 

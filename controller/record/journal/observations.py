@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
+from controller.domain.prices.bill import NO_LINES, Metered
 from controller.record.journal import codec, summary
-from controller.record.journal.table import Table
+from controller.record.journal.table import Statement, Table
 
 KEPT_OF_EACH_FLEET = 30
 """So many observations of each fleet stay whole: as many as deciding looks at."""
@@ -17,6 +18,9 @@ MOST_BYTES = 64 << 20
 """Whole observations take no more, whatever the fleets that were seen. It is a thousand of a thousand nodes."""
 FORGOTTEN_AT_ONCE = 5
 """So many whole observations are removed with each one that is added: a pass takes the same time in a long run."""
+
+UNSEEN = "unseen_usd"
+"""The value of the table `run` that has what was paid before a look found it, by line of the bill."""
 
 _RECENT = """
 SELECT id FROM (
@@ -46,12 +50,18 @@ class ObservationTable(Table):
     _added: tuple[int, Observation] | None
     """The last observation that was added, and its number."""
 
-    def add_observation(self, observation: Observation, usd_per_hour: float) -> None:
+    def add_observation(self, observation: Observation, usd_per_hour: float, paid: Metered = NO_LINES) -> None:
         """Keeps an observation, and what the cluster costs an hour at that time, head included.
 
         Whole observations that nothing needs any more are removed; their summaries stay.
+
+        Args:
+            observation: The observation.
+            usd_per_hour: Of the whole cluster.
+            paid: What that is made of, and what was paid before this look found it.
         """
-        fleet, brief = codec.to_json(observation.fleet), summary.to_plain(summary.summarise(observation, usd_per_hour))
+        brief = summary.to_plain(summary.summarise(observation, usd_per_hour, paid.usd_per_hour))
+        fleet = codec.to_json(observation.fleet)
         facts, unknown = codec.packed(observation.facts), codec.packed(observation.unknown)
         columns = "id, at, fleet, facts, unknown, usd_per_hour"
         is_kept = self._may_write(
@@ -64,6 +74,7 @@ class ObservationTable(Table):
                 f"INSERT INTO observations ({columns}) VALUES (last_insert_rowid(), ?, ?, ?, ?, ?)",
                 (observation.at, fleet, facts, unknown, usd_per_hour),
             ),
+            *self._with_unseen(paid.unseen_usd),
             (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OF_EACH_FLEET, "most": FORGOTTEN_AT_ONCE}),
             (_FORGET_OLDEST, {"most_bytes": MOST_BYTES, "most": FORGOTTEN_AT_ONCE}),
         )
@@ -72,6 +83,24 @@ class ObservationTable(Table):
                 self._last_number(),
                 Observation(observation.at, observation.fleet, observation.facts, observation.unknown),
             )
+
+    def _with_unseen(self, usd: Mapping[str, float]) -> list[Statement]:
+        """Returns what keeps, with an observation, the costs that ran up before it and that no look has counted."""
+        if not usd:
+            return []
+        known = self.unseen_usd()
+        total = {line: known.get(line, 0.0) + usd.get(line, 0.0) for line in {**known, **usd}}
+        return [("INSERT OR REPLACE INTO run VALUES (?, ?)", (UNSEEN, json.dumps(total)))]
+
+    def unseen_usd(self) -> dict[str, float]:
+        """Returns by line of the bill what was paid before the look that found it."""
+        row = self._database.execute("SELECT value FROM run WHERE key = ?", (UNSEEN,)).fetchone()
+        return {} if row is None else dict(json.loads(row["value"]))
+
+    def last_observed_at(self) -> float | None:
+        """Returns the time of the last observation, seconds since the epoch; None before the first."""
+        at = self._database.execute("SELECT max(at) FROM summaries").fetchone()[0]
+        return None if at is None else float(at)
 
     def observations(self, since: float = 0.0) -> tuple[Observation, ...]:
         """Returns the observations since a time, oldest first: those that are still kept whole."""
@@ -102,7 +131,7 @@ class ObservationTable(Table):
             until: The time up to which the cost is counted; the last observation before it holds until then. Without
                 it, the cost is counted up to the last observation.
         """
-        spent, previous = 0.0, None
+        spent, previous = sum(self.unseen_usd().values()), None
         latest = math.inf if until is None else until
         rows = self._database.execute("SELECT at, usd_per_hour FROM summaries WHERE at <= ? ORDER BY at, id", (latest,))
         for row in rows:

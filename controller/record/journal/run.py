@@ -9,6 +9,7 @@ from typing import Any
 
 from controller.config.constraints import NO_CONSTRAINTS, Constraints
 from controller.domain import Fleet
+from controller.domain.move import Durations, MovePart
 from controller.record.journal import codec
 from controller.record.journal.table import Table
 
@@ -106,6 +107,26 @@ class RunTable(RunValues):
     def set_recalled(self, circumstances: str, tokens_per_s: Mapping[str, float]) -> None:
         """Keeps what is known from earlier runs in the same circumstances."""
         self._set("recalled", codec.to_json([circumstances, tokens_per_s]))
+
+    def durations(self) -> dict[MovePart, tuple[float, ...]]:
+        """Returns how many seconds the parts of this run's moves took, oldest first."""
+        kept = json.loads(self._values().get("durations", "{}"))
+        return {MovePart(part): tuple(seconds) for part, seconds in kept.items()}
+
+    def add_duration(self, part: MovePart, seconds: float) -> None:
+        """Keeps how long a part of a move took."""
+        kept = {known.value: list(values) for known, values in self.durations().items()}
+        kept.setdefault(part.value, []).append(seconds)
+        self._may_write("durations", ("INSERT OR REPLACE INTO run VALUES (?, ?)", ("durations", json.dumps(kept))))
+
+    def earlier_durations(self) -> dict[MovePart, tuple[float, ...]]:
+        """Returns how many seconds the parts of moves took in earlier runs in the same circumstances."""
+        kept = json.loads(self._values().get("earlier_durations", "{}"))
+        return {MovePart(part): tuple(seconds) for part, seconds in kept.items()}
+
+    def set_earlier_durations(self, seconds: Durations) -> None:
+        """Keeps what earlier runs have measured."""
+        self._set("earlier_durations", json.dumps({part.value: list(values) for part, values in seconds.items()}))
 
     def plain_goal(self) -> Any | None:
         """Returns what is wanted of the fleet, as plain data; None before anything was."""

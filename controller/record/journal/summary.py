@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from statistics import median
 from typing import Any
@@ -57,6 +57,8 @@ class Summary:
     flavors: dict[str, NodeTimes] = field(default_factory=dict)
     changes: tuple[tuple[float, int, int, float, int], ...] = ()
     """The last joins or leaves that ranks report: (at, from size, to size, pause in s, steps lost)."""
+    paid_usd_per_hour: dict[str, float] = field(default_factory=dict)
+    """By line of the bill what `usd_per_hour` is made of; empty in journals of older versions."""
 
     @property
     def tokens_per_s(self) -> float | None:
@@ -87,8 +89,10 @@ def _median_fact(facts: Sequence[Fact]) -> Fact | None:
     return by_step[len(by_step) // 2] if by_step else None
 
 
-def summarise(observation: Observation, usd_per_hour: float) -> Summary:
-    """Returns the observation in a few numbers; `usd_per_hour` is of the whole cluster."""
+def summarise(
+    observation: Observation, usd_per_hour: float, paid_usd_per_hour: Mapping[str, float] | None = None
+) -> Summary:
+    """Returns the observation in a few numbers; `usd_per_hour` is of the whole cluster, and is made of the other."""
     training = [fact for fact in observation.facts if fact.state is TrainingState.TRAINING]
     measured = [fact for fact in training if fact.window > 0]
     sizes = {fact.world_size for fact in training}
@@ -112,6 +116,7 @@ def summarise(observation: Observation, usd_per_hour: float) -> Summary:
         tokens=_total(measured),
         flavors=_flavors(measured),
         changes=_changes(observation.facts),
+        paid_usd_per_hour=dict(paid_usd_per_hour or {}),
     )
 
 

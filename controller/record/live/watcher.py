@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from controller.record.journal import Journal, Stage
 from controller.record.journal.summary import Summary
 from controller.record.live.run_view import RunView
+from controller.record.paid import paid_until
 from controller.words.numbers import cell, duration, usd
 from controller.words.reasons import reason_in_words
 from controller.words.statuses import status_in_words
@@ -50,7 +51,7 @@ class Watcher:
             self._last_summary, last = position, summary
             self.view.see(summary, 0.0)
         if last is not None or self.view.now is not None:
-            self.view.spent_usd = self._journal.spent_usd(self._journal.ended_at() or now)
+            self.view.spent_usd = self._journal.spent_usd(paid_until(self._journal, now))
 
 
 def line_of(view: RunView) -> str:

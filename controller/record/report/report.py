@@ -24,7 +24,9 @@ from controller.record.journal import Journal
 from controller.record.journal.codec import flavor_from_plain
 from controller.record.journal.reasons import described_reason
 from controller.record.journal.summary import Summary
+from controller.record.paid import paid_until
 from controller.record.report.alternatives import alternatives
+from controller.record.report.bill import bill
 from controller.words.reasons import reason_in_words
 
 FILE_NAME = "report.json"
@@ -222,8 +224,11 @@ def _cost(
     before = usd_per_million_tokens(initial, summaries, usd_per_hour)
     after = usd_per_million_tokens(final, summaries, usd_per_hour)
     saved = None if not before or after is None else 100 * (1 - after / before)
+    until = paid_until(journal, now)
+    lines = bill(summaries, journal.unseen_usd(), until)
     return {
-        "spent_usd": round(journal.spent_usd(journal.ended_at() or now), 6),
+        "spent_usd": round(journal.spent_usd(until), 6),
+        "bill": {line: round(usd, 6) for line, usd in lines.items()},
         "usd_per_million_tokens": {"initial": before, "final": after},
         "saved_percent": None if saved is None else round(saved, 1),
     }

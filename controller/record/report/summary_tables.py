@@ -87,6 +87,8 @@ def _result(report: Mapping[str, Any]) -> Table:
     table.add_row("test set", _scores(report["training"]))
     table.add_row("cost", _cost(report["cost"]))
     table.add_row("spent", f"{usd(report['cost']['spent_usd'], UNKNOWN)}, head included")
+    if report["cost"].get("bill"):
+        table.add_row("for", _bill(report["cost"]["bill"]))
     for name, value in _constraints(report):
         table.add_row(name, value)
     if report.get("status_reason"):
@@ -110,6 +112,11 @@ def _cost(cost: Mapping[str, Any]) -> str:
     per_token = cost["usd_per_million_tokens"]
     before, after = usd(per_token["initial"], UNKNOWN), usd(per_token["final"], UNKNOWN)
     return f"{before}  ->  {after} per million tokens (saved {percentage(cost['saved_percent'])})"
+
+
+def _bill(lines: Mapping[str, float]) -> str:
+    """Returns what was paid for, the largest first."""
+    return ", ".join(f"{line} {usd(dollars)}" for line, dollars in lines.items())
 
 
 def _constraints(report: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -14,8 +14,8 @@ from importlib import import_module
 import numpy as np
 
 from controller.decide.model.situation import Situation
-from controller.decide.model.speeds import is_usable, median
 from controller.decide.policies.decided import decided, nothing_to_decide
+from controller.decide.samples.windows import is_usable, median
 from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, Verdict
 from controller.domain.objective import Objective
 from controller.domain.reasons.deciding import BestOfTried, ExpectedToImprove, NothingTriedAllowed, WaitingForFleet

@@ -87,6 +87,31 @@ def _(reason: reasons.JudgedByBaseline) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.CreditsLast) -> str:
+    return (
+        f"burstable: its CPU credits last for another {duration(reason.for_s)} at most,"
+        f" and then {reason.baseline_share:.0%} of its speed are left"
+    )
+
+
+@reason_in_words.register
+def _(reason: reasons.FellForGood) -> str:
+    others = "its other node is" if reason.others == 1 else f"its {reason.others} other nodes are"
+    follow = f", and {others} expected to follow" if reason.others else ""
+    return f"{', '.join(reason.instances)} fell to {reason.share:.0%} of the former speed and stayed there{follow}"
+
+
+@reason_in_words.register
+def _(reason: reasons.KeepsItsSpeed) -> str:
+    return "burstable, and it keeps its speed although its CPU credits should be spent"
+
+
+@reason_in_words.register
+def _(reason: reasons.PaysForSurplus) -> str:
+    return f"burstable: it keeps its full speed for {usd(reason.usd_per_hour)} an hour of surplus CPU credits"
+
+
+@reason_in_words.register
 def _(reason: reasons.KnownFromEarlierRun) -> str:
     return "measured in an earlier run"
 

@@ -31,7 +31,7 @@ from localcloud.api.prices.spot_prices import SpotPrices
 from localcloud.settings import Settings
 
 PREFIX = "/_localcloud/"
-READING = ("status", "faults", "calls")
+READING = ("status", "faults", "calls", "bill")
 
 
 class Control:
@@ -46,6 +46,7 @@ class Control:
         spot: SpotPrices,
         calls: Calls,
         shutdown: Callable[[], None],
+        bill: Callable[[], dict[str, Any]],
     ) -> None:
         self.settings = settings
         self.token = token
@@ -55,6 +56,7 @@ class Control:
         self.calls = calls
         self.faults = FaultControl(instances.injected, instances)
         self._shutdown = shutdown
+        self._bill = bill
 
     def admit(self, authorization: str) -> None:
         """Lets a request with the cloud's token pass.
@@ -82,6 +84,8 @@ class Control:
             return self.faults.list()
         if method == "GET" and name == "calls":
             return {"calls": self.calls.made()}
+        if method == "GET" and name == "bill":
+            return self._bill()
         actions = {
             "capacity": self._set_capacity,
             "quota": self._set_quota,

@@ -17,7 +17,7 @@ from localcloud.api.ec2.states import RUNNING
 from localcloud.api.ec2.tracked_instance import TrackedInstance
 from localcloud.api.faults.injected import HOST_KINDS
 from localcloud.api.iam.role_sessions import RoleSessions
-from localcloud.link.spec import HostFault, HostSpec, RoleSession
+from localcloud.link.spec import CreditSpec, HostFault, HostSpec, RoleSession
 from localcloud.settings import Settings
 
 DEFAULT_VOLUME_GB = 8
@@ -81,7 +81,13 @@ def host_spec(
         vcpus=vcpus_of(tracked.flavor),
         memory_mib=memory_mib_of(tracked.flavor),
         volume_gb=_volume_gb(instance),
+        credits=_credits(tracked.flavor, settings),
     )
+
+
+def _credits(flavor: str, settings: Settings) -> CreditSpec | None:
+    known = settings.credits.get(flavor)
+    return None if known is None else CreditSpec(known.launch, known.per_hour, known.unlimited)
 
 
 def _volume_gb(instance: Any) -> int:

@@ -37,4 +37,6 @@ def environment_of(spec: HostSpec, configuration: HostsConfiguration, user: str)
     }
     if spec.speed is not None:
         variables["CENTAVO_EMULATED_SPEED"] = f"{spec.speed:g}"
+    if spec.credits is not None:
+        variables["CENTAVO_EMULATED_CREDITS"] = str(configuration.instance_dir(spec.instance_id).credits)
     return variables

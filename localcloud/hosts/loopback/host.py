@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from localcloud.hosts.loopback.credits import open_account
 from localcloud.hosts.loopback.disk import Disk
 from localcloud.hosts.loopback.environment import environment_of
 from localcloud.hosts.loopback.faults import HostFaults
@@ -58,6 +59,7 @@ class LoopbackHost:
         settings, address = self.configuration.settings, self._spec.address
         try:
             _prepare_home(self.directory, self._spec.public_key)
+            open_account(self.directory.credits, self._spec)
             if self._spec.unreachable:
                 self._tell(HostState.BOOTING, "the host stays unreachable, as configured")
                 return

@@ -56,6 +56,7 @@ GOOD: dict[str, Any] = {
     "loss": 2.5,
     "share": 0.25,
     "emulated_speed": 0.25,
+    "steal_share": 0.125,
     "last_change": {"at": "2026-11-21T05:59:00.5Z", "from_size": 6, "to_size": 11, "pause_s": 1.5, "steps_lost": 0},
 }
 NODE = Instance("i-1", "c5.xlarge", "worker", "running", "127.20.1.1")
@@ -96,6 +97,7 @@ def test_every_field_of_a_fact_is_read() -> None:
         0.25,
         0.25,
         MembershipChange(NOW - 69.5, 6, 11, 1.5, 0),
+        0.125,
     )
 
 
@@ -109,6 +111,7 @@ def test_every_field_of_a_fact_is_read() -> None:
         ("window", LONGEST_WINDOW, LONGEST_WINDOW + 1),
         ("share", 1.0, 1.001),
         ("emulated_speed", 1.0, 1.001),
+        ("steal_share", 1.0, 1.001),
         ("samples", LARGEST_NUMBER, 2 * LARGEST_NUMBER),
         ("iteration_time_s", LARGEST_NUMBER, 2 * LARGEST_NUMBER),
         ("total_steps", 2**53 - 1, 2**60),
@@ -182,7 +185,7 @@ def test_a_clock_of_which_nothing_is_known_is_right() -> None:
 
 
 def test_the_fact_of_the_design_alone_is_enough() -> None:
-    extra = {"total_steps", "total_tokens", "loss", "share", "emulated_speed", "last_change"}
+    extra = {"total_steps", "total_tokens", "loss", "share", "emulated_speed", "steal_share", "last_change"}
     fact = parse_fact({key: value for key, value in GOOD.items() if key not in extra}, now=NOW, max_age_s=30)
     assert fact.step == 1480
     assert fact.total_steps is None

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from controller.decide.model.speeds import KNOWN_LOG_SE, Speed, is_usable, measure_speeds, median
+from controller.decide.model.speeds import KNOWN_LOG_SE, Speed, measure_speeds
+from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings, Truth
 from controller.domain import Fact, Flavor, Fleet, Observation, TrainingState
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import (
     BadNodesLeftOut,
     CreditsSpent,
+    FellForGood,
     JudgedByBaseline,
     KnownFromEarlierRun,
     TooFewSteps,
@@ -181,7 +183,9 @@ def test_windows_count_since_the_node_last_changed(levels: list[float], counted:
         ([2000.0, 2000.0, 1590.0], None, {"i-2": 0.795}),
         ([2000.0, 2000.0, 1610.0], None, {}),
         ([1.0, 1.0, 0.8], None, {}),
-        ([2000.0, 1000.0], None, {}),
+        ([2000.0, 1000.0], None, {"i-1": 0.5}),
+        ([2000.0, 1610.0], None, {}),
+        ([2000.0], None, {}),
         (logs(-0.2, -0.1, 0.0, 0.1, 0.2, -0.5), None, {}),
         (logs(-0.04, -0.02, 0.0, 0.02, 0.04, -0.5), None, {"i-5": math.exp(-0.5)}),
         ([1590.0], 2000.0, {"i-0": 0.795}),
@@ -216,8 +220,8 @@ HALF = Flavor(FLAVOR, burstable=True, baseline_share=0.5)
         (HALF, 1490.0, 1490.0, (CreditsSpent(),)),
         (replace(HALF, baseline_share=0.4), 1400.0, 1400.0, (CreditsSpent(),)),
         (replace(HALF, baseline_share=1.0), 1490.0, 1490.0, (JudgedByBaseline(1.0),)),
-        (replace(HALF, baseline_share=None), 1490.0, 1490.0, ()),
-        (replace(HALF, burstable=False), 1490.0, 1490.0, ()),
+        (replace(HALF, baseline_share=None), 1490.0, 1490.0, (FellForGood(("i-0",), 0.7450000000000003, 0),)),
+        (replace(HALF, burstable=False), 1490.0, 1490.0, (FellForGood(("i-0",), 0.7450000000000003, 0),)),
     ],
 )
 def test_a_burstable_flavor_counts_with_what_it_sustains(

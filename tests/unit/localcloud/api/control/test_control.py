@@ -89,7 +89,7 @@ def test_status_tells_instances_and_groups(cloud: LocalCloud) -> None:
         ("spot-price", {"c5.large": 0}, "positive dollars per hour"),
         ("quota", {"L-NONE": 1}, "no quota L-NONE; there are L-1216C47A"),
         ("quota", {"L-1216C47A": -1}, "whole number from 0 up"),
-        ("nonsense", {}, "there are GET status, GET faults, GET calls, POST capacity"),
+        ("nonsense", {}, "there are GET status, GET faults, GET calls, GET bill, POST capacity"),
     ],
 )
 def test_a_wrong_request_is_refused_with_what_is_right(

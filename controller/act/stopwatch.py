@@ -1,0 +1,38 @@
+"""How long the parts of growing take: Terraform, booting, configuring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from controller.domain.move import MovePart
+
+
+class Stopwatch:
+    """Measures what is done on the cluster. What fails tells nothing.
+
+    Args:
+        now: Returns the time (seconds since the epoch).
+        keep: Keeps how many seconds a part took.
+    """
+
+    def __init__(self, now: Callable[[], float], keep: Callable[[MovePart, float], None]) -> None:
+        self._now, self._keep = now, keep
+        self._applied_at: float | None = None
+
+    @contextmanager
+    def applying(self) -> Iterator[None]:
+        """Measures Terraform."""
+        began, self._applied_at = self._now(), None
+        yield
+        self._applied_at = self._now()
+        self._keep(MovePart.TERRAFORM, self._applied_at - began)
+
+    @contextmanager
+    def configuring(self) -> Iterator[None]:
+        """Measures the playbook, and how long the nodes of the last apply needed until they answered."""
+        began, applied_at, self._applied_at = self._now(), self._applied_at, None
+        yield
+        if applied_at is not None:
+            self._keep(MovePart.BOOT, began - applied_at)
+            self._keep(MovePart.CONFIGURE, self._now() - began)

@@ -1,0 +1,202 @@
+"""How the nodes of a flavor stand with their CPU credits: who runs at full speed, for how long, and what comes then.
+
+What is known comes from three sources. CloudWatch tells the balance of a node. The table of instance types tells the
+baseline, and with how many credits a node is launched. Without either, a node whose speed has fallen to a steady lower
+level (`levels.last_fall`) tells how long its flavor runs at full speed and what is left then: the others are expected
+to follow it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from controller.decide.samples.levels import Fall, last_fall, since_last_shift
+from controller.decide.samples.windows import Sample, median
+from controller.domain import Credits, Flavor
+from controller.domain.reasons import Reason
+from controller.domain.reasons.flavors import (
+    CreditsLast,
+    CreditsSpent,
+    FellForGood,
+    JudgedByBaseline,
+    KeepsItsSpeed,
+    PaysForSurplus,
+)
+
+NO_CREDITS = 0.5
+"""A balance of fewer credits than this is spent: it lasts for seconds."""
+FOLLOWS_WITHIN = 1.25
+"""A node that has worked longer than this share of the time after which another one fell, and did not, won't follow."""
+STEALS = 0.8
+"""A node without credits is not given this share of what it wants beyond its baseline, at least."""
+OUTLASTS = 3.0
+"""A node that works so many times as long as its credits should last, and still keeps its speed, needs none. They last
+longer than reckoned where its vCPUs wait for the network."""
+
+
+@dataclass(frozen=True)
+class Burst:
+    """For how long the nodes of a flavor run faster than they can for ever.
+
+    Attributes:
+        tokens_per_s: The speed of a node that has credits, target tokens per second of compute.
+        fresh_s: How long a new node runs at that speed.
+        left_s: By instance that runs: how long it still does.
+    """
+
+    tokens_per_s: float
+    fresh_s: float = 0.0
+    left_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """What is known of credits when the speeds are worked out.
+
+    Attributes:
+        now: Seconds since the epoch.
+        credits: By instance what CloudWatch told.
+        began_at: By instance when it began to train.
+        full_tokens_per_s: By flavor the speed at full credits that was measured before.
+    """
+
+    now: float = 0.0
+    credits: Mapping[str, Credits] = field(default_factory=dict)
+    began_at: Mapping[str, float] = field(default_factory=dict)
+    full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
+
+    def worked_s(self, instance: str) -> float:
+        """Returns how long a node has trained; 0 where that is unknown."""
+        return max(0.0, self.now - self.began_at.get(instance, self.now))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How the nodes of a flavor stand.
+
+    Attributes:
+        spent: The nodes that run without credits, or are slow for good for another reason.
+        lasting_share: The share of full speed that is left without credits; 1 where nothing is expected to slow down.
+        spent_level: The logarithm of the speed of the nodes in `spent`; None where there is none.
+        fresh_s: How long a new node runs at full speed.
+        left_s: By instance how long it still does.
+        notes: How that is known.
+    """
+
+    spent: frozenset[str] = frozenset()
+    lasting_share: float = 1.0
+    spent_level: float | None = None
+    fresh_s: float = 0.0
+    left_s: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[Reason, ...] = ()
+
+
+def pace_of(name: str, flavor: Flavor | None, nodes: Mapping[str, Sequence[Sample]], accounts: Accounts) -> Pace:
+    """Returns how the nodes of a flavor stand.
+
+    Args:
+        name: The flavor.
+        flavor: What is known of it.
+        nodes: By instance its windows.
+        accounts: What is known of credits.
+    """
+    falls = {node: fall for node, samples in nodes.items() if (fall := last_fall(samples)) is not None}
+    if flavor is not None and flavor.slows_down:
+        return _declared(name, flavor, nodes, falls, accounts)
+    if flavor is not None and flavor.is_unlimited:
+        return Pace(notes=(PaysForSurplus(flavor.surplus_usd_per_hour),) if flavor.surplus_usd_per_hour else ())
+    return _fallen(nodes, falls, accounts, is_burstable=flavor is not None and flavor.burstable)
+
+
+def _declared(
+    name: str, flavor: Flavor, nodes: Mapping[str, Sequence[Sample]], falls: Mapping[str, Fall], accounts: Accounts
+) -> Pace:
+    """Returns how the nodes stand of a flavor whose baseline is known."""
+    share = flavor.sustained_share
+    levels = {node: median([sample.log_speed for sample in since_last_shift(s)]) for node, s in nodes.items()}
+    known = accounts.full_tokens_per_s.get(name)
+    full = math.log(known) if known else None
+    spent = {
+        node
+        for node, samples in nodes.items()
+        if _is_spent(share, levels[node], full, falls.get(node), accounts.credits.get(node), samples[-1].steal_share)
+    }
+    fresh_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
+    if not spent and _outlast(nodes, fresh_s, accounts):
+        return Pace(notes=(KeepsItsSpeed(),))
+    left_s = {n: 0.0 if n in spent else _left_s(n, flavor, fresh_s, accounts) for n in nodes}
+    level = median([levels[n] for n in spent]) if spent else None
+    longest_s = max(left_s.values())
+    note: Reason = JudgedByBaseline(share)
+    if len(spent) == len(nodes):
+        note = CreditsSpent()
+    elif longest_s > 0:
+        note = CreditsLast(longest_s, share)
+    return Pace(frozenset(spent), share, level, fresh_s, left_s, (note,))
+
+
+def _is_spent(
+    share: float,
+    level: float,
+    full: float | None,
+    fall: Fall | None,
+    credits: Credits | None,
+    steal_share: float | None,
+) -> bool:
+    """Tells whether a node runs without credits.
+
+    It does not while CloudWatch tells a balance. Otherwise it does where it is nearer to its baseline than to full
+    speed, or where nearly all that it wants beyond its baseline is stolen.
+    """
+    if share >= 1:
+        return False
+    if credits is not None and credits.balance >= NO_CREDITS:
+        return False
+    if steal_share is not None and steal_share >= STEALS * (1 - share):
+        return True
+    fastest = full if fall is None else fall.before if full is None else max(full, fall.before)
+    halfway = math.log((1 + share) / 2)
+    return fastest is not None and level - fastest <= halfway
+
+
+def _left_s(node: str, flavor: Flavor, fresh_s: float, accounts: Accounts) -> float:
+    """Returns how long a node's credits last from now on, at full speed."""
+    told = accounts.credits.get(node)
+    if told is not None:
+        return max(0.0, (flavor.burst_s(told.balance) or 0.0) - (accounts.now - told.at))
+    return max(0.0, fresh_s - accounts.worked_s(node))
+
+
+def _outlast(nodes: Mapping[str, Sequence[Sample]], fresh_s: float, accounts: Accounts) -> bool:
+    """Tells whether a node was seen at full speed, and still is long after its credits should have been spent."""
+    return fresh_s > 0 and any(
+        node not in accounts.credits
+        and accounts.worked_s(node) > OUTLASTS * fresh_s
+        and samples[0].at < accounts.began_at[node] + fresh_s
+        for node, samples in nodes.items()
+        if node in accounts.began_at
+    )
+
+
+def _fallen(
+    nodes: Mapping[str, Sequence[Sample]], falls: Mapping[str, Fall], accounts: Accounts, *, is_burstable: bool
+) -> Pace:
+    """Returns how the nodes stand of a flavor of whose baseline nothing is known: by those that have fallen.
+
+    New nodes are expected to begin at full speed only where the flavor has credits. Elsewhere, what has slowed some
+    nodes down may slow down new ones, too.
+    """
+    if not falls:
+        return Pace()
+    after_s = median([max(0.0, fall.at - accounts.began_at.get(node, fall.at)) for node, fall in falls.items()])
+    others = [node for node in nodes if node not in falls]
+    stayed = [node for node in others if accounts.worked_s(node) > FOLLOWS_WITHIN * after_s]
+    if len(stayed) >= len(falls):
+        return Pace()
+    share = math.exp(median([fall.after - fall.before for fall in falls.values()]))
+    level = median([fall.after for fall in falls.values()])
+    left_s = {node: 0.0 if node in falls else max(0.0, after_s - accounts.worked_s(node)) for node in nodes}
+    note = FellForGood(tuple(sorted(falls)), share, len(others))
+    return Pace(frozenset(falls), share, level, after_s if is_burstable else 0.0, left_s, (note,))

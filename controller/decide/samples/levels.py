@@ -1,0 +1,100 @@
+"""The level of a node's speed: since when it holds, and whether it is what is left after a fall.
+
+A change-point test finds the last change. A node's level has changed where the median of its last
+`RECENT_SAMPLES` windows x differs from the median of its earlier ones y:
+
+    |median(x) - median(y)| > max(SHIFT, 3 sigma),   sigma = 1.4826 median |y - median(y)|
+
+in logarithms of speed. It is Hampel's identifier (Davies and Gather, "The Identification of Multiple Outliers", Journal
+of the American Statistical Association 88, 1993) for a group of samples: medians, so that single windows with a heavy
+tail change nothing. The change is put where the samples cross the middle of both levels. Three windows after it, it is
+found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from controller.decide.samples.windows import Sample, median
+
+RECENT_SAMPLES = 3
+HISTORY_SAMPLES = 20
+SHIFT = 0.10
+"""A node has changed when its last samples differ by more than this share. Its earlier samples no longer count."""
+STEADY_SHARE = 1 / 3
+"""A lower level is steady where its samples vary by less than this share of the drop."""
+MAD_TO_SIGMA = 1.4826
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A node whose speed has fallen to a lower level, and has stayed there.
+
+    Attributes:
+        before: The logarithm of its speed before.
+        after: The logarithm of its speed since.
+        at: When its first slow window was seen, seconds since the epoch.
+    """
+
+    before: float
+    after: float
+    at: float
+
+
+def since_last_shift(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Returns the samples since the node's speed last changed for good (burst credits spent, a noisy neighbour)."""
+    samples = samples[-HISTORY_SAMPLES:]
+    return samples[_last_shift(samples) :]
+
+
+def _last_shift(samples: Sequence[Sample]) -> int:
+    """Returns the index at which the present level begins; 0 where no change is found."""
+    if len(samples) < 2 * RECENT_SAMPLES:
+        return 0
+    recent = [sample.log_speed for sample in samples[-RECENT_SAMPLES:]]
+    level, earlier = median(recent), [sample.log_speed for sample in samples[:-RECENT_SAMPLES]]
+    before = median(earlier)
+    spread = MAD_TO_SIGMA * median([abs(value - before) for value in earlier])
+    if abs(level - before) <= max(SHIFT, 3 * spread):
+        return 0
+    boundary = (level + before) / 2
+    first = len(samples)
+    while first > 0 and (samples[first - 1].log_speed > boundary) == (level > boundary):
+        first -= 1
+    return min(first, len(samples) - RECENT_SAMPLES)
+
+
+def last_fall(samples: Sequence[Sample]) -> Fall | None:
+    """Returns the fall after which the node's present level holds; None where its speed did not fall, or rose again.
+
+    The samples are gone through as they came, since a fall that lies far back has few samples before it. The lower
+    level has to be steady: a few windows with a heavy tail are slow, too, but each by another amount.
+    """
+    samples = samples[-HISTORY_SAMPLES:]
+    if not _differs(samples):
+        return None
+    for seen in range(2 * RECENT_SAMPLES, len(samples) + 1):
+        index = _last_shift(samples[:seen])
+        if index:
+            before, after = _level(samples[:index]), _level(samples[index:])
+            if after < before - SHIFT and _is_steady(samples[seen - RECENT_SAMPLES : seen], before - after):
+                return Fall(before, after, samples[index].at)
+    return None
+
+
+def _level(samples: Sequence[Sample]) -> float:
+    return median([sample.log_speed for sample in samples])
+
+
+def _differs(samples: Sequence[Sample]) -> bool:
+    """Tells at little cost whether the node was faster when it began."""
+    if len(samples) < 2 * RECENT_SAMPLES:
+        return False
+    return _level(samples[:RECENT_SAMPLES]) - _level(samples[-RECENT_SAMPLES:]) > SHIFT
+
+
+def _is_steady(samples: Sequence[Sample], drop: float) -> bool:
+    """Tells whether samples lie close together, compared with how far the level has dropped."""
+    levels = [sample.log_speed for sample in samples]
+    return max(levels) - min(levels) <= max(SHIFT, drop * STEADY_SHARE)

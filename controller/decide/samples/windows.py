@@ -1,0 +1,67 @@
+"""The windows of steps that nodes have reported, as samples of their speed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from controller.decide.settings import DecideSettings
+from controller.domain import Fact, Observation, TrainingState
+
+_COUNTING_STATES = (TrainingState.TRAINING, TrainingState.DRAINING)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One window of steps on one node."""
+
+    log_speed: float
+    window: int
+    compute_time_s: float
+    at: float = 0.0
+    """When it was seen, seconds since the epoch."""
+    steal_share: float | None = None
+    """The share of processor time that the node was not given, 0 to 1."""
+
+
+def is_positive(value: float | None) -> bool:
+    """Tells whether a value is known, finite and above 0."""
+    return value is not None and math.isfinite(value) and value > 0
+
+
+def is_usable(fact: Fact, seen_at: float, settings: DecideSettings) -> bool:
+    """Tells whether a fact can be used: of a rank that trains, sound, over enough steps, not from the future."""
+    return (
+        fact.state in _COUNTING_STATES
+        and fact.window >= settings.minimum_window
+        and is_positive(fact.tokens)
+        and is_positive(fact.compute_time_s)
+        and fact.updated_at <= seen_at + settings.clock_skew_s
+    )
+
+
+def samples_of(observations: Iterable[Observation], settings: DecideSettings) -> dict[str, dict[str, list[Sample]]]:
+    """Returns the windows of each flavor and instance in order, without those that overlap an earlier one."""
+    last_step: dict[str, int] = {}
+    found: dict[str, dict[str, list[Sample]]] = {}
+    for observation in observations:
+        for fact in observation.facts:
+            if not is_usable(fact, observation.at, settings):
+                continue
+            previous = last_step.get(fact.instance_id)
+            if previous is not None and 0 <= fact.step - previous < fact.window:
+                continue
+            last_step[fact.instance_id] = fact.step
+            assert fact.tokens is not None and fact.compute_time_s is not None
+            log_speed = math.log(fact.tokens / fact.compute_time_s)
+            sample = Sample(log_speed, fact.window, fact.compute_time_s, observation.at, fact.steal_share)
+            found.setdefault(fact.flavor, {}).setdefault(fact.instance_id, []).append(sample)
+    return found
+
+
+def median(values: Sequence[float]) -> float:
+    """Returns the middle value, or the mean of the two in the middle. Raises IndexError when there is none."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

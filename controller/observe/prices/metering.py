@@ -1,0 +1,88 @@
+"""What the cluster is paid for at a look, line by line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from controller.domain import SECONDS_PER_HOUR, Instance, Observation, Price
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, VOLUMES, Metered
+from controller.domain.prices.standing import ADDRESS, HOURS_PER_MONTH, NAT_GATEWAY, VOLUME, Standing
+from controller.observe.prices.costs import Costs
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """The time before a look in which nobody counted what is paid.
+
+    Attributes:
+        since: When it was last looked; before the first look, when the run began.
+        is_first: Whether this is the first look of the run, so that all that runs was counted by nobody.
+    """
+
+    since: float
+    is_first: bool
+
+    def hours(self, instance: Instance | None, now: float) -> float:
+        """Returns for how many hours an instance has run that no look has counted."""
+        if instance is None or instance.launched_at is None:
+            return 0.0
+        if not self.is_first and instance.launched_at <= self.since:
+            return 0.0
+        return max(0.0, now - max(instance.launched_at, self.since)) / SECONDS_PER_HOUR
+
+
+def metered(
+    costs: Costs, workers: Collection[Instance], head: Instance | None, observation: Observation, before: Unseen
+) -> Metered:
+    """Returns what there is to pay for.
+
+    EC2 charges an instance while it runs, and its volume as soon as it is launched.
+
+    Args:
+        costs: The costs of the cluster.
+        workers: Those that are pending or running.
+        head: The head as EC2 lists it; None where it lists none.
+        observation: The present look.
+        before: The time that nobody has counted yet.
+
+    Raises:
+        ConfigError: An instance type has no price.
+    """
+    standing, prices = costs.standing, costs.prices_of(workers)
+    volume = prices[VOLUME].usd_per_hour / HOURS_PER_MONTH if VOLUME in prices else 0.0
+    rates: defaultdict[str, float] = defaultdict(float)
+    unseen: defaultdict[str, float] = defaultdict(float)
+    beside = _beside(standing, prices, volume, costs.head_instance_usd_per_hour(prices))
+    for line, usd in beside.items():
+        rates[line] += usd
+        unseen[line] += usd * before.hours(head, observation.at)
+    for worker in workers:
+        hours = before.hours(worker, observation.at)
+        of_volume = standing.volume_gb.get(worker.flavor, 0.0) * volume
+        own = {VOLUMES: of_volume}
+        if worker.state == "running":
+            own[worker.flavor] = prices[worker.flavor].usd_per_hour - of_volume
+        for line, usd in own.items():
+            rates[line] += usd
+            unseen[line] += usd * hours
+    rates[SURPLUS] += costs.surplus_usd_per_hour(observation)
+    return Metered(_without_zeros(rates), _without_zeros(unseen))
+
+
+def _beside(
+    standing: Standing, prices: Mapping[str, Price], volume: float, head_usd_per_hour: float
+) -> dict[str, float]:
+    """Returns what runs beside the workers, US dollars an hour."""
+    price = {name: prices[name].usd_per_hour if name in prices else 0.0 for name in (NAT_GATEWAY, ADDRESS)}
+    return {
+        f"{HEAD}{standing.head}": head_usd_per_hour,
+        VOLUMES: standing.head_volume_gb * volume,
+        GATEWAYS: standing.nat_gateways * price[NAT_GATEWAY],
+        ADDRESSES: standing.addresses * price[ADDRESS],
+    }
+
+
+def _without_zeros(lines: Mapping[str, float]) -> dict[str, float]:
+    return {line: usd for line, usd in lines.items() if usd}

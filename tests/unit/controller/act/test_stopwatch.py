@@ -1,0 +1,54 @@
+"""How long the parts of growing take, as they are done on a cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.act.stopwatch import Stopwatch
+from controller.domain.move import MovePart
+
+
+class Watched:
+    """A stopwatch with a clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now, self.kept = 100.0, list[tuple[MovePart, float]]()
+        self.watch = Stopwatch(lambda: self.now, lambda part, seconds: self.kept.append((part, seconds)))
+
+    def apply(self, seconds: float) -> None:
+        with self.watch.applying():
+            self.now += seconds
+
+    def configure(self, seconds: float) -> None:
+        with self.watch.configuring():
+            self.now += seconds
+
+
+def test_terraform_boot_and_configuring_are_told_apart() -> None:
+    watched = Watched()
+    watched.apply(15.0)
+    watched.now += 40.0
+    watched.configure(200.0)
+    assert watched.kept == [(MovePart.TERRAFORM, 15.0), (MovePart.BOOT, 40.0), (MovePart.CONFIGURE, 200.0)]
+
+
+def test_nodes_that_were_there_before_the_last_apply_tell_nothing() -> None:
+    """A node that is repaired is configured alone, and not because of an apply."""
+    watched = Watched()
+    watched.configure(30.0)
+    watched.apply(15.0)
+    watched.configure(200.0)
+    watched.configure(30.0)
+    assert [part for part, _ in watched.kept] == [MovePart.TERRAFORM, MovePart.BOOT, MovePart.CONFIGURE]
+
+
+def test_what_fails_is_not_measured() -> None:
+    watched = Watched()
+    with pytest.raises(RuntimeError), watched.watch.applying():
+        raise RuntimeError
+    watched.configure(30.0)
+    watched.apply(15.0)
+    with pytest.raises(RuntimeError), watched.watch.configuring():
+        raise RuntimeError
+    watched.configure(30.0)
+    assert watched.kept == [(MovePart.TERRAFORM, 15.0)]

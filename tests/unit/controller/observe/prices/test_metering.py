@@ -1,0 +1,96 @@
+"""What a look finds to pay for: by line, and since when nobody has counted it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from controller.domain import Credits, Fact, Fleet, Instance, Observation, Price, TrainingState
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, SURPLUS, VOLUMES
+from controller.domain.prices.standing import ADDRESS, NAT_GATEWAY, VOLUME
+from controller.edges.terraform import FlavorOutput
+from controller.observe.prices.metering import Unseen, metered
+from tests.unit.controller.observe.prices.test_costs import Desk
+from tests.unit.controller.observe.test_reaching import OUTPUTS
+
+NOW = 10_000.0
+USD = {"c5.large": 0.5, "t3.medium": 0.0416, "t3.small": 0.125, NAT_GATEWAY: 0.0625, ADDRESS: 0.03125, VOLUME: 73.0}
+PRICES = {name: Price(name, usd) for name, usd in USD.items()}
+VOLUME_USD = 0.1
+"""Of a GB an hour."""
+FLAVORS = {
+    name: FlavorOutput(f"group-{name}", "on-demand", 6, 2, 1 << 32, volume_gb=1.0) for name in ("c5.large", "t3.medium")
+}
+HEAD = Instance("i-head", "t3.small", "head", "running", launched_at=NOW - 3600)
+SEEN_BEFORE = Unseen(NOW - 60, is_first=False)
+
+
+def worker(name: str, flavor: str = "c5.large", state: str = "running", launched_at: float = NOW - 600) -> Instance:
+    return Instance(name, flavor, "worker", state, "10.0.0.1", launched_at=launched_at)
+
+
+def desk(root: Path) -> Desk:
+    outputs = replace(
+        OUTPUTS,
+        nat_gateways=1,
+        public_addresses=2,
+        flavors=FLAVORS,
+        head=replace(OUTPUTS.head, volume_gb=2.0),
+    )
+    prices = {**PRICES, "c5.large": Price("c5.large", 0.5 + VOLUME_USD), "t3.medium": Price("t3.medium", 0.0416 + 0.1)}
+    return Desk(root, prices, outputs)
+
+
+def fact(name: str, flavor: str, state: TrainingState = TrainingState.TRAINING) -> Fact:
+    return Fact(name, flavor, 0, 1, state, 100, 0.5, 0.4, 8.0, 100.0, 50, NOW)
+
+
+def test_each_line_has_its_own_price_and_a_node_that_boots_costs_its_volume(tmp_path: Path) -> None:
+    workers = [worker("i-1"), worker("i-2"), worker("i-3", state="pending")]
+    paid = metered(desk(tmp_path).costs, workers, HEAD, Observation(NOW, Fleet({"c5.large": 2})), SEEN_BEFORE)
+    assert paid.usd_per_hour == pytest.approx(
+        {
+            "head, t3.small": 0.125,
+            "c5.large": 2 * 0.5,
+            VOLUMES: (2.0 + 3.0) * VOLUME_USD,
+            GATEWAYS: 0.0625,
+            ADDRESSES: 2 * 0.03125,
+        }
+    )
+    assert paid.total_usd_per_hour == pytest.approx(sum(paid.usd_per_hour.values()))
+    assert paid.unseen_usd == {}
+
+
+def test_what_was_launched_after_the_last_look_is_paid_since_its_launch(tmp_path: Path) -> None:
+    workers = [worker("i-1"), worker("i-2", launched_at=NOW - 36)]
+    paid = metered(desk(tmp_path).costs, workers, HEAD, Observation(NOW, Fleet({})), SEEN_BEFORE)
+    assert paid.unseen_usd == pytest.approx({"c5.large": 0.005, VOLUMES: 0.001})
+
+
+def test_the_first_look_counts_what_runs_since_the_run_began_and_no_earlier(tmp_path: Path) -> None:
+    first = Unseen(NOW - 360, is_first=True)
+    workers = [worker("i-1", launched_at=NOW - 7200), worker("i-2", launched_at=NOW - 36)]
+    paid = metered(desk(tmp_path).costs, workers, HEAD, Observation(NOW, Fleet({})), first)
+    assert paid.unseen_usd["c5.large"] == pytest.approx(0.05 + 0.005)
+    assert paid.unseen_usd["head, t3.small"] == pytest.approx(0.0125)
+    assert paid.unseen_usd[GATEWAYS] == pytest.approx(0.00625)
+
+
+@pytest.mark.parametrize(
+    ("state", "credits", "nodes"),
+    [
+        (TrainingState.TRAINING, {}, 2),
+        (TrainingState.STARTING, {}, 0),
+        (TrainingState.TRAINING, {"i-1": Credits(5.0, 0.0, NOW)}, 1),
+        (TrainingState.TRAINING, {"i-1": Credits(0.0, 5.0, NOW)}, 2),
+    ],
+)
+def test_nodes_that_train_without_credits_of_their_own_pay_for_surplus(
+    tmp_path: Path, state: TrainingState, credits: dict[str, Credits], nodes: int
+) -> None:
+    facts = (fact("i-1", "t3.medium", state), fact("i-2", "t3.medium", state), fact("i-3", "c5.large", state))
+    seen = Observation(NOW, Fleet({"t3.medium": 2, "c5.large": 1}), facts, credits=credits)
+    paid = metered(desk(tmp_path).costs, [], HEAD, seen, SEEN_BEFORE)
+    assert paid.usd_per_hour.get(SURPLUS, 0.0) == pytest.approx(nodes * 0.05 * 2 * 0.8)
