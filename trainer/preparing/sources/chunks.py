@@ -13,7 +13,7 @@ from trainer.preparing.sources.listing import Text
 from trainer.preparing.sources.opening import TORN, DigestedFile, opened
 from trainer.preparing.sources.parquet import rows_of
 
-CHUNK_LINES = 16_384
+CHUNK_LINES = 8_192
 
 
 @dataclass(frozen=True)
