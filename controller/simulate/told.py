@@ -63,23 +63,9 @@ def truth_of(world: World) -> Truth:
 
 
 def _mean_tokens_per_s(world: World, flavor: SimulatedFlavor) -> float:
-    """Returns a flavor's mean speed over the rest of the work: credits are spent first, and drift returns to 0.
+    """Returns a flavor's mean speed over the rest of the work: without CPU credits, and drift returns to 0.
 
-    The rest is taken as long as on the first fleet, so that what is true does not depend on what runs.
+    Credits are left out, or the oracle would replace nodes again and again for those of fresh ones.
     """
-    ahead_s, troubles = _ahead_s(world), world.scenario.troubles
-    lefts = [max(0.0, node.credits_s - node.worked_s) for node in world.nodes.working if node.flavor == flavor]
-    full_s = min(sum(lefts) / len(lefts) if lefts else flavor.credits_s, ahead_s)
-    full = full_s / ahead_s if ahead_s > 0 else 0.0
-    credit_share = full + (1 - full) * flavor.baseline_share
-    drift = expected_drift(world.nodes.drifts.get(flavor.name, 1.0), ahead_s, troubles)
-    return flavor.tokens_per_s * credit_share * drift * expected_neighbour_share(troubles)
-
-
-def _ahead_s(world: World) -> float:
-    """Returns how long the rest of the work would take on the first fleet, without credits."""
-    scenario, present = world.scenario, world.scenario.initial.present.items()
-    speed = sum(count * scenario.flavor(name).sustained_tokens_per_s for name, count in present)
-    tokens = scenario.tokens_until(scenario.total_steps) - scenario.tokens_until(world.step)
-    steps_s = (scenario.total_steps - world.step) * scenario.communication.seconds(scenario.initial.size)
-    return tokens / speed + steps_s
+    drift = expected_drift(world.nodes.drifts.get(flavor.name, 1.0), world.remaining_s(), world.scenario.troubles)
+    return flavor.sustained_tokens_per_s * drift * expected_neighbour_share(world.scenario.troubles)

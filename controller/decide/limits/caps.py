@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from controller.decide.settings import DecideSettings
-from controller.domain import History, Limits, MovePhase
+from controller.domain import History, Limits, Move, MovePhase
 from controller.domain.reasons import Reason
-from controller.domain.reasons.flavors import Excluded, UnavailableForNow
+from controller.domain.reasons.flavors import Excluded, FlavorsNotObtained, UnavailableForNow
 
 UNBOUNDED = 1000
 """The most nodes, of a flavor and in all, where no limit is set."""
@@ -35,14 +35,21 @@ def failed_caps(history: History, now: float) -> dict[str, int]:
     for move in history.moves:
         if move.phase is not MovePhase.ROLLED_BACK:
             continue
-        grown = [*move.target.beyond(move.source)]
-        for flavor in [f for f in grown if f in history.unavailable] or grown:
+        for flavor in _not_obtained(move, history):
             failures[flavor] = failures.get(flavor, 0) + 1
             had = move.source.count(flavor)
             until = (move.ended_at or move.at) + FAILURE_MEMORY_S * 2 ** failures[flavor]
             if until > now:
                 caps[flavor] = min(had + (move.target.count(flavor) - had) // 2, caps.get(flavor, sys.maxsize))
     return caps
+
+
+def _not_obtained(move: Move, history: History) -> list[str]:
+    """Returns the flavors because of which a move failed: those that it names, or else that were unavailable since."""
+    grown = [*move.target.beyond(move.source)]
+    if isinstance(move.outcome_reason, FlavorsNotObtained):
+        return [flavor for flavor in grown if flavor in move.outcome_reason.flavors] or grown
+    return [flavor for flavor in grown if flavor in history.unavailable] or grown
 
 
 def node_cap(flavor: str, limits: Limits, settings: DecideSettings) -> int:

@@ -121,7 +121,8 @@ class Situation:
         caps: dict[str, int] = {}
         failed = failed_caps(self.history, self.now)
         for flavor in self.flavors:
-            cap = min(node_cap(flavor, self.limits, self.settings), failed.get(flavor, sys.maxsize))
+            obtained = max(failed.get(flavor, sys.maxsize), self.current.count(flavor))
+            cap = min(node_cap(flavor, self.limits, self.settings), obtained)
             if flavor in self.barred:
                 may_stay = flavor not in self.price_faults and flavor not in self.limits.excluded
                 cap = min(cap, self.current.count(flavor)) if may_stay else 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.decide.limits.caps import FAILURE_MEMORY_S, UNBOUNDED, failed_caps, node_cap, unavailable_reasons
 from controller.decide.settings import DecideSettings
 from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase
 from controller.domain.reasons import Said
-from controller.domain.reasons.flavors import Excluded, UnavailableForNow
+from controller.domain.reasons.flavors import Excluded, FlavorsNotObtained, UnavailableForNow
 
 SETTINGS = DecideSettings(flavors={"a": Flavor("a", vcpus=4, max_nodes=20), "b": Flavor("b", vcpus=4)})
 
@@ -89,3 +91,10 @@ def test_where_it_is_known_which_flavor_failed_the_others_are_not_blamed() -> No
 def test_only_moves_that_were_undone_count() -> None:
     done = Move(1, 100.0, Fleet({}), Fleet({"a": 8}), Said("cheaper"), MovePhase.DONE, ended_at=200.0)
     assert failed_caps(History((done, failed({}, {"b": 2}, 200.0, 2))), 300.0) == {"b": 1}
+
+
+def test_a_move_that_names_what_it_could_not_get_says_nothing_of_its_other_flavors() -> None:
+    """`b` became unavailable later. Its node of the first move ended because of `a`."""
+    first = replace(failed({}, {"a": 1, "b": 1}, 200.0), outcome_reason=FlavorsNotObtained(("a",)))
+    later = replace(failed({"b": 1}, {"b": 5}, 300.0, 2), outcome_reason=FlavorsNotObtained(("b",)))
+    assert failed_caps(History((first, later), unavailable={"a": 900.0, "b": 900.0}), 400.0) == {"a": 0, "b": 3}

@@ -14,8 +14,9 @@ from controller.decide.model.estimates import flavor_estimates, node_usd_per_mil
 from controller.decide.model.situation import KEPT_OBSERVATIONS, Situation, assess
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings
-from controller.domain import Flavor, Fleet, History, Limits, Observation, Price, Progress
+from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Price, Progress
 from controller.domain.batches import Batches
+from controller.domain.reasons import Said
 from controller.domain.reasons.flavors import KnownFromEarlierRun, NoPrice, NotMeasured
 from tests.unit.controller.decide.model.test_communication import fact
 
@@ -91,6 +92,12 @@ def test_the_caps_say_what_may_be_started_and_what_may_stay(
     limits: Limits, history: History, caps: dict[str, int]
 ) -> None:
     assert situation(limits=limits, history=history).bounds.caps == caps
+
+
+def test_nodes_that_run_may_stay_where_more_of_their_flavor_could_not_be_had() -> None:
+    """A failed move wanted one node of `a`, so that none would be allowed. Two run meanwhile."""
+    failed = Move(1, NOW - 100, Fleet({}), Fleet({"a": 1}), Said("cheaper"), MovePhase.ROLLED_BACK, ended_at=NOW - 50)
+    assert situation(history=History((failed,))).bounds.caps["a"] == 2
 
 
 @pytest.mark.parametrize(
