@@ -23,17 +23,20 @@ CENTAVO := $(BIN)/centavo --env $(ENV)
 # `make optimize DEADLINE=2h30m` runs `centavo optimize --deadline=2h30m`. The other options work the same way.
 option = $(if $($1),--$(2)='$($1)')
 OPTIMIZE_OPTIONS = $(strip $(call option,POLICY,policy) $(call option,INTERVAL,interval) $(call option,VIA,via) \
-    $(call option,DEADLINE,deadline) $(call option,BUDGET,budget) \
+    $(call option,DEADLINE,deadline) $(call option,BUDGET,budget) $(call option,CONFIDENCE,confidence) \
     $(if $(DETACH),--detach) $(call option,METRICS,metrics) $(call option,LOG_FORMAT,log-format))
 
 ##@ The main job
-.PHONY: optimize apply train
-optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= DETACH=1 METRICS= LOG_FORMAT=)
+.PHONY: optimize apply train prepare
+optimize: setup cloud-up ## Train, and move to the cheapest fleet while training (POLICY= INTERVAL= VIA= DEADLINE= BUDGET= CONFIDENCE= DETACH=1 METRICS= LOG_FORMAT=)
 	@$(CENTAVO) optimize $(OPTIMIZE_OPTIONS)
 apply: setup cloud-up ## Make the network, the head and one group per flavor (PLAN=, with its ACKNOWLEDGE=: a plan that was reviewed here)
 	@$(CENTAVO) apply $(if $(PLAN),--plan $(PLAN) $(addprefix --acknowledge=,$(ACKNOWLEDGE)))
 train: setup cloud-up ## Configure the nodes and start the training, without moves
 	@$(CENTAVO) train
+
+prepare: setup ## Prepare a corpus of raw text for training (CORPUS=corpus.yml; OPTIONS=--help tells its keys)
+	@$(BIN)/python -m trainer prepare $(call option,CORPUS,config) $(OPTIONS)
 
 ##@ Looking
 .PHONY: plan status facts explain watch logs report picture
@@ -105,7 +108,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal bench-look
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal bench-look bench-data
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -116,7 +119,7 @@ bench-balance: setup ## Measure steps on unequal nodes, with and without rebalan
 	@$(BIN)/python tests/bench/bench_balance.py $(OPTIONS)
 bench-replicas: setup ## Measure what comparing the replicas costs
 	@$(BIN)/python tests/bench/bench_replicas.py $(OPTIONS)
-bench-policies: setup ## Compare policies over a thousand simulated trainings (CENTAVO_PRICES_CSV=)
+bench-policies: setup ## Compare policies in families of simulated trainings (CENTAVO_PRICES_CSV=)
 	@$(BIN)/python tests/bench/bench_policies.py $(OPTIONS)
 bench-decide: setup ## Time one decision on 50 flavors and 1,000 nodes
 	@$(BIN)/python tests/bench/bench_decide.py $(OPTIONS)
@@ -124,6 +127,8 @@ bench-report: setup ## Time the report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
 bench-journal: setup ## Measure the journal of 10,000 passes of 1,000 nodes
 	@$(BIN)/python -m tests.bench.bench_journal $(OPTIONS)
+bench-data: setup ## Measure preparing and reading a corpus of 50,000 and of 500,000 pairs (OPTIONS="--pairs 5000000")
+	@$(BIN)/python -m tests.bench.bench_data $(OPTIONS)
 bench-look: setup ## Time a look at 200 and at 1,000 nodes, with their reports on the head and without
 	@$(BIN)/python -m tests.bench.bench_look $(OPTIONS)
 

@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 _LONGEST_FIRST = ("rehearse", "machine", "e2e", "contract", "faults", "nights", "browser", "unit")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts the longest tests first, and says which run one after the other: `--dist loadgroup` keeps a group together.
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from trainer.training.memory_plan import MemoryPlan
 
 EXIT_USAGE = 2
 FACT_FILE = "iteration.fact"
@@ -43,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m trainer", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
+    _add_prepare(commands)
     _add_train(commands)
     warm = commands.add_parser("warm", help="prepare a training, and wait to become a rank of it")
     _add_config(warm)
@@ -54,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         "memory", help="estimate the least memory of a worker process by training.yml alone, as JSON"
     )
     memory.add_argument("--config", type=Path, required=True, help="training.yml")
-    memory.set_defaults(run=_memory)
+    memory.set_defaults(run=_memory, overrides=[])
+    _add_plan_memory(commands)
 
     attach = commands.add_parser(
         "attach", help="connect a launcher, on standard input, with the warm worker of this node"
@@ -69,6 +75,32 @@ def _parser() -> argparse.ArgumentParser:
     _add_translate(commands)
     _add_score(commands)
     return parser
+
+
+def _add_prepare(commands: _Commands) -> None:
+    description = "Prepare a corpus of raw text, once, for any number of trainings and nodes."
+    prepare = commands.add_parser("prepare", help=description, description=description, add_help=False)
+    prepare.add_argument(
+        "-h", "--help", action=_HelpOnPreparing, nargs=0, help="show this message, with all settings, and exit"
+    )
+    prepare.add_argument("--config", type=Path, required=True, help="corpus.yml")
+    prepare.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                         help="override a key of corpus.yml, such as shard_pairs=8000; may be repeated")  # fmt: skip
+    prepare.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
+                         help="how many processes work; the result is the same for any number (default: one for each "
+                              "core)")  # fmt: skip
+    prepare.set_defaults(run=_prepare)
+
+
+def _add_plan_memory(commands: _Commands) -> None:
+    description = "Show what a worker process needs memory for, and what part of a batch a node can take."
+    plan = commands.add_parser("plan-memory", help=description, description=description)
+    plan.add_argument("--config", type=Path, required=True, help="training.yml")
+    plan.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                      help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
+    plan.add_argument("--memory-mib", type=int, metavar="MIB",
+                      help="the memory of the node in question (default: what is free on this machine)")  # fmt: skip
+    plan.set_defaults(run=_plan_memory)
 
 
 def _add_train(commands: _Commands) -> None:
@@ -114,6 +146,17 @@ class _HelpWithKeys(argparse.Action):
         from trainer.settings.help import help_on_settings
 
         print(f"{parser.format_help()}\n{help_on_settings()}")
+        parser.exit()
+
+
+class _HelpOnPreparing(argparse.Action):
+    """Shows the help on `prepare` and its settings."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
+        from trainer.settings.help import help_on_settings
+        from trainer.settings.preparation import PreparationSettings
+
+        print(f"{parser.format_help()}\n{help_on_settings(PreparationSettings, 'corpus.yml')}")
         parser.exit()
 
 
@@ -165,11 +208,27 @@ def _add_wanted(parser: argparse.ArgumentParser) -> None:
                              "node: so a reboot starts what ran before it, and nothing else")  # fmt: skip
 
 
+def _prepare(options: argparse.Namespace) -> int:
+    from trainer.preparing.prepare import prepare_corpus
+    from trainer.preparing.report import told
+    from trainer.settings.file import read_as
+    from trainer.settings.preparation import PreparationSettings
+    from trainer.storage.storage import StorageError
+
+    settings = read_as(PreparationSettings, options.config, options.overrides)
+    try:
+        print(told(prepare_corpus(settings, max(1, options.processes))))
+    except StorageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    return 0
+
+
 def _train(options: argparse.Namespace) -> int:
-    from trainer.checkpoint.open_storage import open_storage
     from trainer.elastic.world import World
     from trainer.messages.lines import Silent
     from trainer.settings.file import read
+    from trainer.storage.opening import open_storage
     from trainer.training.results import fetch_results
     from trainer.worker.rank import EXIT_FAILED, Outcome, Rank, exit_at_once
 
@@ -193,11 +252,29 @@ def _warm(options: argparse.Namespace) -> int:
 
 
 def _memory(options: argparse.Namespace) -> int:
-    from trainer.settings.file import read
-    from trainer.training.memory_preflight import least_bytes
-
-    print(json.dumps({"needed_bytes": least_bytes(read(options.config))}))
+    print(json.dumps({"needed_bytes": _memory_plan(options).least}))
     return 0
+
+
+def _plan_memory(options: argparse.Namespace) -> int:
+    from trainer.node.memory import available_bytes, resident_bytes
+    from trainer.training.memory_preflight import MIB, table
+
+    here = available_bytes(resident_bytes())
+    print(table(_memory_plan(options), here if options.memory_mib is None else options.memory_mib * MIB))
+    return 0
+
+
+def _memory_plan(options: argparse.Namespace) -> MemoryPlan:
+    """Returns what a training needs. The manifest of a prepared corpus is read, and nothing else of it."""
+    from trainer.data.prepared.prepared_corpus import open_corpus
+    from trainer.settings.file import read
+    from trainer.training.memory_plan import plan_of
+
+    settings = read(options.config, options.overrides)
+    if settings.corpus.directory is None or settings.corpus.kind != "prepared":
+        return plan_of(settings, None)
+    return plan_of(settings, open_corpus(settings.corpus.directory, Path(settings.cache).expanduser()).manifest)
 
 
 def _attach(options: argparse.Namespace) -> int:

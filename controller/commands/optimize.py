@@ -38,6 +38,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "(default: centavo.yml's)",
     )
     parser.add_argument(
+        "--confidence",
+        metavar="CHANCE",
+        help="with which chance deadline and budget are to be kept: 0.95, or 95%%; kept as the deadline is "
+        "(default: centavo.yml's)",
+    )
+    parser.add_argument(
         "--via",
         choices=["controller", "pull-request"],
         default="controller",
@@ -68,7 +74,7 @@ def optimize(context: Context, options: argparse.Namespace) -> int:
         print(f"The run {options.run} has ended: there is nothing to do.")
         return 0
     proposals = open_proposals(context, options) if options.via == "pull-request" else None
-    journal = context.journal(policy, parse_asked(options.deadline, options.budget))
+    journal = context.journal(policy, parse_asked(options.deadline, options.budget, options.confidence))
     _print_head(journal, policy)
     if detached:
         with reporting(context, journal, options):

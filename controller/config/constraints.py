@@ -29,6 +29,8 @@ class Constraints:
     """US dollars for the whole training, what has been spent included."""
     ceiling_usd: float | None = None
     """The largest budget, in US dollars."""
+    confidence: float | None = None
+    """The chance with which deadline and budget are to be kept; None: as the settings of deciding say."""
 
     def over(self, other: Constraints) -> Constraints:
         """Returns these constraints, completed from the other ones. No budget is above the lower of both ceilings."""
@@ -38,12 +40,13 @@ class Constraints:
             other.deadline_at if self.deadline_at is None else self.deadline_at,
             _lower(budget_usd, ceiling_usd),
             ceiling_usd,
+            other.confidence if self.confidence is None else self.confidence,
         )
 
     def onto(self, limits: Limits) -> Limits:
         """Returns the limits with these constraints. They take precedence over those that the limits have."""
-        held = self.over(Constraints(limits.deadline_at, limits.budget_usd))
-        return replace(limits, deadline_at=held.deadline_at, budget_usd=held.budget_usd)
+        held = self.over(Constraints(limits.deadline_at, limits.budget_usd, confidence=limits.confidence))
+        return replace(limits, deadline_at=held.deadline_at, budget_usd=held.budget_usd, confidence=held.confidence)
 
 
 def _lower(one_usd: float | None, other_usd: float | None) -> float | None:
@@ -61,15 +64,37 @@ def nothing_asked(started_at: float) -> Constraints:
     return NO_CONSTRAINTS
 
 
-def parse_asked(deadline: str | None, budget: str | None) -> Asked:
-    """Returns what `--deadline` and `--budget` ask for.
+def parse_asked(deadline: str | None, budget: str | None, confidence: str | None = None) -> Asked:
+    """Returns what `--deadline`, `--budget` and `--confidence` ask for.
 
     Raises:
-        ConfigError: A text is no duration, time, or sum of money.
+        ConfigError: A text is no duration, time, sum of money, or chance.
     """
     deadline_of = parse_deadline(deadline) if deadline is not None else None
     budget_usd = parse_budget(budget) if budget is not None else None
-    return lambda started_at: Constraints(deadline_of(started_at) if deadline_of else None, budget_usd)
+    chance = parse_confidence(confidence) if confidence is not None else None
+    return lambda started_at: Constraints(
+        deadline_of(started_at) if deadline_of else None, budget_usd, confidence=chance
+    )
+
+
+def parse_confidence(text: str) -> float:
+    """Returns a chance, 0.5 or more and less than 1, from a share (0.95) or a percentage (95%).
+
+    Raises:
+        ConfigError: The text is neither, or is no such chance.
+    """
+    number, percent, _ = text.strip().partition("%")
+    try:
+        chance = float(number) / (100 if percent else 1)
+    except ValueError:
+        chance = math.nan
+    if not 0.5 <= chance < 1:
+        raise ConfigError(
+            f"The confidence {text!r} is not a chance from 0.5 to less than 1.",
+            "Give a share such as 0.95, or a percentage such as 95%.",
+        )
+    return chance
 
 
 def parse_deadline(text: str) -> Callable[[float], float]:

@@ -15,6 +15,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Margin = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A share of 1 that may be above 1."""
 Share = Annotated[float, Field(ge=0, le=1)]
+Confidence = Annotated[float, Field(ge=0.5, lt=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=1_000_000, strict=True)]
 PositiveCount = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
@@ -69,7 +70,7 @@ class DecideOptions(_Options):
     """Without it, `controller.cooldown_s` holds."""
     end_guard_share: Share | None = None
     end_guard_s: Seconds | None = None
-    deadline_margin: Margin | None = None
+    confidence: Confidence | None = None
     switching: SwitchingOptions | None = None
     probe_share: Share | None = None
     probe_steps: PositiveCount | None = None

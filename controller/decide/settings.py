@@ -71,8 +71,8 @@ class DecideSettings:
     """When less than this share of all steps remains, nothing moves."""
     end_guard_s: float = 0.0
     """When the work ends sooner than this, nothing moves."""
-    deadline_margin: float = 0.05
-    """A fleet must be expected to keep the deadline, or the budget, with this share to spare."""
+    confidence: float = 0.99
+    """The chance with which a fleet must be expected to keep the deadline, or the budget, 0.5 to 1."""
     ending_s: float = 0.0
     """How long before the budget is used up the training is stopped, so that everything can be given back."""
     switching: SwitchingAssumptions = field(default_factory=SwitchingAssumptions)

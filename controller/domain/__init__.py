@@ -4,7 +4,7 @@ Times of day are seconds since the Unix epoch (UTC). Durations are seconds. Mone
 its units. `None` always means *unknown*: never zero, never dead.
 """
 
-from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Verdict
+from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Risk, Verdict
 from controller.domain.flavor import Flavor, Market
 from controller.domain.fleet import NO_NODES, Fleet
 from controller.domain.history import History
@@ -44,6 +44,7 @@ __all__ = [
     "Observation",
     "Price",
     "Progress",
+    "Risk",
     "TrainingState",
     "UnknownNode",
     "Verdict",

@@ -50,6 +50,22 @@ class FlavorEstimate:
 
 
 @dataclass(frozen=True)
+class Risk:
+    """How sure a decision is, by the spread of speeds, spot prices and switches."""
+
+    rival: Fleet | None = None
+    """The other fleet that is the most likely to be better; None where there is none."""
+    chance_wrong: float | None = None
+    """The chance that the rival is better, 0 to 1."""
+    wrong_usd: float | None = None
+    """How much less the rival then costs, on average; None where the objective is time."""
+    wrong_s: float | None = None
+    """How much sooner the rival then ends, on average; None where the objective is cost."""
+    chance_kept: float | None = None
+    """The chance that deadline and budget are kept, 0 to 1; None without either."""
+
+
+@dataclass(frozen=True)
 class Decision:
     """What to do, why, and on what evidence. `target` equals `current` unless the verdict is a move."""
 
@@ -70,3 +86,5 @@ class Decision:
     """The target's flavors at other world sizes: what more nodes would gain."""
     bad_nodes: tuple[str, ...] = ()
     """Instances far slower than their flavor: of a flavor that shrinks, these should be drained first."""
+    risk: Risk | None = None
+    """How sure the decision is; None where nothing was compared."""

@@ -20,5 +20,7 @@ class Limits:
     deadline_at: float | None = None
     budget_usd: float | None = None
     """For the whole training, what has been spent included."""
+    confidence: float | None = None
+    """The chance with which deadline and budget are to be kept, 0.5 to 1; None: as the settings of deciding say."""
     max_surge: int | None = None
     """Nodes above the larger of the two fleets' sizes that may run during a move."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from rich.table import Table
 
 from controller.decide import Objective
 from controller.simulate.run import Outcome, simulate
@@ -68,19 +67,21 @@ def summary(rows: Sequence[Row]) -> dict[str, object]:
 
     `cost_over_oracle` covers the scenarios for the least cost, with a deadline or without. `cost_over_oracle_in_time`
     leaves out those in which the oracle kept the deadline and the policy did not: being late saves money.
-    `deadlines_met` and `budgets_met` are shares of those that the oracle kept. A figure that a training without end
-    would make infinite is None. The oracle has no cool-down: it undoes a move when a price or an interruption makes
-    that worth it.
+    `deadlines_met` and `budgets_met` are shares of those that the oracle kept; `deadlines` has the two numbers. A
+    figure that a training without end would make infinite is None. The oracle has no cool-down: it undoes a move when
+    a price or an interruption makes that worth it.
     """
     cost = [row for row in rows if row.objective is Objective.COST]
     timed = [row for row in rows if row.objective is Objective.TIME]
     in_time = [row for row in cost if row.outcome.deadline_met or not row.oracle.deadline_met]
+    due = [row for row in rows if row.oracle.deadline_met]
     probe_shares = [row.outcome.probe_usd / row.outcome.cost_usd for row in rows if row.outcome.finished]
     return {
         "cost_over_oracle": _quantiles([row.over_oracle for row in cost]),
         "cost_over_oracle_in_time": _quantiles([row.over_oracle for row in in_time]),
         "time_over_oracle": _quantiles([row.over_oracle for row in timed]),
-        "deadlines_met": _share([bool(row.outcome.deadline_met) for row in rows if row.oracle.deadline_met]),
+        "deadlines": [sum(bool(row.outcome.deadline_met) for row in due), len(due)],
+        "deadlines_met": _share([bool(row.outcome.deadline_met) for row in due]),
         "budgets_met": _share([bool(row.outcome.budget_met) for row in rows if row.oracle.budget_met]),
         "probe_share": round(float(np.mean(probe_shares)), 5) if probe_shares else None,
         "probe_share_p95": round(float(np.quantile(probe_shares, 0.95)), 5) if probe_shares else None,
@@ -89,70 +90,3 @@ def summary(rows: Sequence[Row]) -> dict[str, object]:
         "moves_mean": round(float(np.mean([row.outcome.moves for row in rows])), 3) if rows else None,
         "unfinished": sum(not row.outcome.finished for row in rows),
     }
-
-
-def outcome_table(scenario: Scenario, rows: Mapping[str, Row]) -> Table:
-    """Returns a table of the policies in one scenario."""
-    table = Table("policy", title=f"scenario {scenario.name}")
-    for heading in ("cost $", "hours", "over oracle", "deadline", "budget", "probes $", "moves", "rolled back"):
-        table.add_column(heading, justify="right")
-    words = {None: "-", True: "met", False: "MISSED"}
-    for policy, row in rows.items():
-        outcome = row.outcome
-        table.add_row(
-            policy,
-            f"{outcome.cost_usd:.3f}",
-            f"{outcome.time_s / 3600:.2f}",
-            f"{row.over_oracle:.3f} x",
-            words[outcome.deadline_met],
-            words[outcome.budget_met],
-            f"{outcome.probe_usd:.3f}",
-            str(outcome.moves),
-            str(outcome.rolled_back),
-        )
-    return table
-
-
-def summary_table(summaries: Mapping[str, Mapping[str, object]], scenarios: int) -> Table:
-    """Returns a table of the policies over many scenarios."""
-    table = Table("policy", title=f"{scenarios} scenarios, cost over the oracle's")
-    headings = (
-        "median",
-        "95%",
-        "in time: median",
-        "95%",
-        "time: median",
-        "deadlines",
-        "budgets",
-        "probes",
-        "flip-flops",
-    )
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for policy, figures in summaries.items():
-        table.add_row(
-            policy,
-            *_two(figures["cost_over_oracle"]),
-            *_two(figures["cost_over_oracle_in_time"]),
-            _two(figures["time_over_oracle"])[0],
-            _percent(figures["deadlines_met"]),
-            _percent(figures["budgets_met"]),
-            _percent(figures["probe_share"]),
-            str(figures["flip_flops"]),
-        )
-    return table
-
-
-def _two(quantiles: object) -> tuple[str, str]:
-    if not isinstance(quantiles, Mapping):
-        return "-", "-"
-    median, p95 = quantiles["median"], quantiles["p95"]
-    return _ratio(median), _ratio(p95)
-
-
-def _ratio(value: float | None) -> str:
-    return "endless" if value is None else f"{value:.3f}"
-
-
-def _percent(share: object) -> str:
-    return f"{share:.1%}" if isinstance(share, float) else "-"

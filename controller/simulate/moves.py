@@ -33,7 +33,7 @@ class Moves:
         if failing:
             world.after(self._failure_s(failing), lambda: self._roll_back(started, failing))
             return
-        boot_s = max((world.boot_s() for _ in started), default=0.0)
+        boot_s = max((world.nodes.boot_s() for _ in started), default=0.0)
         if boot_s > scenario.boot_timeout_s:
             world.after(scenario.boot_timeout_s, lambda: self._roll_back(started, sorted(added)))
             return
@@ -42,7 +42,8 @@ class Moves:
 
     def _can_grow(self, flavor: str, count: int) -> bool:
         real = self._world.scenario.flavor(flavor)
-        return real.boots and (real.capacity is None or count <= real.capacity)
+        has_capacity = real.capacity is None or count <= real.capacity
+        return real.boots and has_capacity and self._world.is_open(flavor)
 
     def _failure_s(self, failing: list[str]) -> float:
         """Returns after how long a failure shows: a lack of capacity soon, a silent node at its time-out."""
@@ -51,7 +52,7 @@ class Moves:
         return self._world.scenario.boot_timeout_s
 
     def _roll_back(self, started: list[Node], failing: list[str]) -> None:
-        for node in started:
+        for node in self._still_there(started):
             self._world.nodes.remove(node)
         for flavor in failing:
             self.unavailable[flavor] = self._world.now + self._world.scenario.unavailable_s
@@ -59,10 +60,11 @@ class Moves:
 
     def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
         """Lets the new nodes join. Then the nodes that the target does not have drain."""
-        for node in started:
+        for node in self._still_there(started):
             self._world.join(node)
         if started:
             self._world.pause()
+        self._world.goal = target
         leaving: list[Node] = []
         for flavor in self._world.nodes.fleet().present:
             present = [node for node in self._world.nodes.members if node.flavor.name == flavor]
@@ -74,6 +76,11 @@ class Moves:
         if leaving:
             self._world.pause()
         self._end(MovePhase.DONE, None)
+
+    def _still_there(self, nodes: list[Node]) -> list[Node]:
+        """Returns the nodes that were not taken back meanwhile."""
+        present = {node.instance_id for node in self._world.nodes.all}
+        return [node for node in nodes if node.instance_id in present]
 
     def _drained(self, node: Node) -> None:
         if node in self._world.nodes.all:

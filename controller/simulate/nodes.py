@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controller.domain import Fact, Fleet, TrainingState
@@ -30,12 +31,16 @@ class Node:
     worked_s: float = 0.0
     first_step: float = 0.0
     """The training's step when it joined."""
+    drift: float = 1.0
+    """By how much its flavor's speed has drifted."""
+    neighbour_share: float = 1.0
+    """The share of its speed that a noisy neighbour leaves."""
 
     @property
     def tokens_per_s(self) -> float:
-        """Its speed at the moment, which depends on its CPU credits."""
+        """Its speed at the moment, which depends on its CPU credits and on what else happens to it."""
         share = 1.0 if self.worked_s < self.credits_s else self.flavor.baseline_share
-        return self.flavor.tokens_per_s * self.factor * share
+        return self.flavor.tokens_per_s * self.factor * share * self.drift * self.neighbour_share
 
 
 class Nodes:
@@ -45,15 +50,21 @@ class Nodes:
         self._scenario, self._rng = scenario, rng
         self._count = 0
         self.all: list[Node] = []
+        self.drifts: dict[str, float] = {}
+        """By flavor, by how much its speed has drifted; 1 where it is missing."""
 
     def start(self, flavor: SimulatedFlavor) -> Node:
         """Starts a node, which does not work yet, and returns it."""
         self._count += 1
         is_bad = self._rng.random() < self._scenario.bad_node_share
         factor = math.exp(self._rng.gauss(0.0, self._scenario.node_cv)) * (BAD_NODE_SPEED if is_bad else 1.0)
-        node = Node(f"i-{self._count:06d}", flavor, factor, flavor.credits_s)
+        node = Node(f"i-{self._count:06d}", flavor, factor, flavor.credits_s, drift=self.drifts.get(flavor.name, 1.0))
         self.all.append(node)
         return node
+
+    def boot_s(self) -> float:
+        """Draws how long a node takes to boot."""
+        return self._scenario.boot_s * math.exp(self._rng.gauss(0.0, self._scenario.boot_sigma))
 
     def remove(self, node: Node) -> None:
         """Ends a node, which costs nothing from then on."""
@@ -67,6 +78,12 @@ class Nodes:
     def working(self) -> list[Node]:
         return [node for node in self.all if node.works]
 
+    def drift(self, drifts: Mapping[str, float]) -> None:
+        """Lets the speeds of flavors drift: by flavor, the factor of its speed."""
+        self.drifts = dict(drifts)
+        for node in self.all:
+            node.drift = drifts[node.flavor.name]
+
     def fleet(self) -> Fleet:
         """Returns the fleet. Nodes that will replace others are in it."""
         return Fleet.counted(node.flavor.name for node in self.members)
@@ -76,8 +93,8 @@ class Nodes:
         scenario, rng, working = self._scenario, self._rng, self.working
         if not working:
             return ()
-        speed = sum(node.tokens_per_s for node in working)
-        step_s = scenario.tokens_per_step / speed + scenario.communication.seconds(len(working))
+        speed, tokens = sum(node.tokens_per_s for node in working), scenario.tokens_at(step)
+        step_s = tokens / speed + scenario.communication.seconds(len(working))
         reported: dict[str, int] = {}
         facts = []
         for rank, node in enumerate(working):
@@ -91,8 +108,8 @@ class Nodes:
             if rng.random() < scenario.heavy_tail_share:
                 noise += rng.uniform(0.0, math.log(3.0))
             share = node.tokens_per_s / speed
-            compute_s = scenario.tokens_per_step / speed * math.exp(noise)
-            wait_s = (step_s - scenario.tokens_per_step / speed) * math.exp(rng.gauss(0.0, 0.03))
+            compute_s = tokens / speed * math.exp(noise)
+            wait_s = (step_s - tokens / speed) * math.exp(rng.gauss(0.0, 0.03))
             facts.append(
                 Fact(
                     instance_id=node.instance_id,
@@ -101,10 +118,10 @@ class Nodes:
                     world_size=len(working),
                     state=TrainingState.TRAINING,
                     step=int(step),
-                    iteration_time_s=scenario.tokens_per_step / speed + wait_s,
+                    iteration_time_s=tokens / speed + wait_s,
                     compute_time_s=compute_s,
                     samples=None,
-                    tokens=scenario.tokens_per_step * share,
+                    tokens=tokens * share,
                     window=window,
                     updated_at=at,
                     peak_memory_bytes=scenario.needed_memory_bytes,

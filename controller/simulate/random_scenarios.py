@@ -15,7 +15,24 @@ from controller.decide.model.communication import Communication
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.simulate.scenario import PriceChange, Scenario, ScenarioError, SimulatedFlavor
 
-FAMILIES = ("t2", "t3", "t3a", "c4", "c5", "c5a", "c6i", "c6a", "c7i", "m4", "m5", "m5a", "m6i", "m7i", "r5", "r6i")
+INSTANCE_FAMILIES = (
+    "t2",
+    "t3",
+    "t3a",
+    "c4",
+    "c5",
+    "c5a",
+    "c6i",
+    "c6a",
+    "c7i",
+    "m4",
+    "m5",
+    "m5a",
+    "m6i",
+    "m7i",
+    "r5",
+    "r6i",
+)
 BASELINE_SHARES = {"medium": 0.20, "large": 0.30, "xlarge": 0.40, "2xlarge": 0.40}
 """The baselines of burstable flavors, as EC2 documents them for t3."""
 FALLBACK_USD_PER_VCPU_HOUR = {"t": 0.0232, "c": 0.0425, "m": 0.048, "r": 0.063}
@@ -48,18 +65,18 @@ def _made_up_prices() -> dict[str, float]:
     sizes = {"medium": 2, "large": 2, "xlarge": 4, "2xlarge": 8, "4xlarge": 16}
     return {
         f"{family}.{size}": vcpus * FALLBACK_USD_PER_VCPU_HOUR[family[0]]
-        for family in FAMILIES
+        for family in INSTANCE_FAMILIES
         for size, vcpus in sizes.items()
         if size != "medium" or family[0] == "t"
     }
 
 
 def _catalogue(prices: Mapping[str, float]) -> list[tuple[str, float, int]]:
-    """Returns the flavors of `FAMILIES`, with price and vCPUs."""
+    """Returns the flavors of `INSTANCE_FAMILIES`, with price and vCPUs."""
     found = []
     for flavor, price in sorted(prices.items()):
         vcpus = vcpus_of(flavor)
-        if flavor.partition(".")[0] in FAMILIES and vcpus and 0.02 <= price <= 2.0:
+        if flavor.partition(".")[0] in INSTANCE_FAMILIES and vcpus and 0.02 <= price <= 2.0:
             found.append((flavor, price, vcpus))
     return found
 
@@ -86,12 +103,20 @@ def _flavor(
     )
 
 
-def random_scenario(seed: int, prices: Mapping[str, float] | None = None) -> Scenario:
-    """Returns the scenario of a seed: the same for the same seed and price list."""
+def random_scenario(
+    seed: int, prices: Mapping[str, float] | None = None, flavors_between: tuple[int, int] = (3, 10)
+) -> Scenario:
+    """Returns the scenario of a seed: the same for the same seed and price list.
+
+    Args:
+        seed: Where all random numbers begin.
+        prices: Dollars an hour by flavor; None: prices that are made up.
+        flavors_between: The least and the most flavors to choose from.
+    """
     rng = random.Random(seed)
-    per_family = {family: math.exp(rng.gauss(0.0, 0.25)) for family in FAMILIES}
+    per_family = {family: math.exp(rng.gauss(0.0, 0.25)) for family in INSTANCE_FAMILIES}
     catalogue = _catalogue(prices or _made_up_prices())
-    picked = rng.sample(catalogue, rng.randint(3, 10))
+    picked = rng.sample(catalogue, rng.randint(*flavors_between))
     flavors = [_flavor(rng, *entry, per_family) for entry in picked]
     obtainable = [f for f in flavors if f.boots and (f.capacity is None or f.capacity >= 1)]
     if not obtainable:

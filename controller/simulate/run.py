@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from controller.decide import DecideSettings, DecisionInput, SwitchingAssumptions, Truth, decide
+from controller.decide import DecideSettings, DecisionInput, decide
 from controller.decide.model.fleet_model import FleetModel
-from controller.domain import SECONDS_PER_HOUR, Decision, Flavor, Fleet, History, Limits, Move, MovePhase, Verdict
+from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, History, Move, MovePhase, Verdict
+from controller.simulate.disturbances import Disturbances
 from controller.simulate.moves import Moves
+from controller.simulate.passes import Passes
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
-from controller.simulate.view import observation_of, prices_of, progress_of
-from controller.simulate.world import Moment, World, market
+from controller.simulate.told import limits_for, settings_for, truth_of
+from controller.simulate.view import View
+from controller.simulate.world import Moment, World
 
-MAX_INTERVAL_SHARE, MIN_INTERVAL_SHARE = 0.15, 0.02
-"""While nothing changes, passes become rarer, up to these shares of the remaining and of the passed time."""
 MAX_DAYS = 120
 
 
@@ -41,73 +42,26 @@ class Outcome:
     decisions: tuple[Decision, ...]
 
 
-def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
-    """Returns a policy's settings in a scenario. It knows the flavors and the cost of switching, but not the speeds."""
-    flavors = {
-        flavor.name: Flavor(
-            name=flavor.name,
-            market=market(flavor.spot),
-            max_nodes=flavor.max_nodes,
-            vcpus=flavor.vcpus,
-            memory_bytes=flavor.memory_bytes,
-            burstable=flavor.baseline_share < 1,
-            baseline_share=flavor.baseline_share if flavor.baseline_share < 1 else None,
-        )
-        for flavor in scenario.flavors
-    }
-    switching = SwitchingAssumptions(scenario.boot_s, scenario.configure_s, scenario.pause_s, scenario.drain_s)
-    truth = Truth(
-        {flavor.name: flavor.sustained_tokens_per_s for flavor in scenario.flavors},
-        scenario.communication.seconds,
-        scenario.tokens_per_step,
-    )
-    return DecideSettings(
-        policy=policy,
-        objective=scenario.objective,
-        batches=scenario.batches,
-        flavors=flavors,
-        head_usd_per_hour=scenario.head_usd_per_hour,
-        switching=switching,
-        detailed=False,
-        truth=truth if policy == "oracle" else None,
-    )
-
-
-def limits_for(scenario: Scenario) -> Limits:
-    """Returns the scenario's limits, as the controller gets them."""
-    return Limits(
-        min_nodes=scenario.min_nodes,
-        max_nodes=scenario.max_nodes,
-        max_vcpus_per_flavor=scenario.max_vcpus_per_flavor,
-        max_usd_per_hour=scenario.max_usd_per_hour,
-        deadline_at=scenario.deadline_s,
-        budget_usd=scenario.budget_usd,
-        max_surge=scenario.max_surge,
-    )
-
-
 def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = None) -> Outcome:
     """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most."""
     settings = settings or settings_for(scenario, policy)
     world, limits = World(scenario), limits_for(scenario)
-    moves = Moves(world)
+    Disturbances(world).begin()
+    moves, view = Moves(world), View(world)
     observations, decisions = [], []
     plain: dict[int, Fleet] = {}
-    interval_s = scenario.interval_s
+    passes = Passes(world, moves, settings.cooldown_s)
     while not world.is_finished and world.now < MAX_DAYS * 24 * SECONDS_PER_HOUR:
         world.has_changed = False
-        world.run_until(world.now + interval_s)
-        observation = observation_of(world)
-        observations.append(observation)
-        if world.has_changed or moves.is_under_way or world.now < moves.changed_at + 2 * settings.cooldown_s:
-            interval_s = scenario.interval_s
-        else:
-            longest_s = MAX_INTERVAL_SHARE * world.remaining_s() + MIN_INTERVAL_SHARE * world.now
-            interval_s = max(scenario.interval_s, min(interval_s * 3, longest_s))
+        observations.append(view.look_after(passes.interval_s))
+        passes.looked()
         if moves.is_under_way:
             continue
         history = History(tuple(moves.history), world.spent_usd, dict(moves.unavailable))
-        given = DecisionInput(tuple(observations), prices_of(world), limits, progress_of(world), history, settings)
+        if settings.truth is not None:
+            settings = replace(settings, truth=truth_of(world))
+        prices = view.prices(is_told=settings.truth is not None)
+        given = DecisionInput(tuple(observations), prices, limits, view.progress(), history, settings)
         decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)
         if decision.verdict is Verdict.MOVE:
@@ -115,7 +69,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
                 unprobed = replace(given, settings=replace(settings, probe_share=0.0))
                 plain[len(moves.history)] = _without_probes(decision, decide(unprobed, SIMULATED_POLICIES))
             moves.begin(decision.target, decision.reason, decision.is_probe, decision.bad_nodes)
-            interval_s = scenario.interval_s
+            passes.moved()
     probe_usd = _probe_usd(scenario, world, moves.history, plain, decisions)
     return _outcome(scenario, policy, world, moves.history, tuple(decisions), probe_usd, settings.cooldown_s)
 

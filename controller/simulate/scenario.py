@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,9 +11,10 @@ from typing import Any
 
 import yaml
 
-from controller.decide import Batches, Objective
+from controller.decide import Batches, Objective, SwitchingAssumptions
 from controller.decide.model.communication import Communication
 from controller.domain import Fleet
+from controller.simulate.troubles import NO_TROUBLES, Troubles
 
 
 class ScenarioError(ValueError):
@@ -55,6 +57,20 @@ class PriceChange:
 
 
 @dataclass(frozen=True)
+class Told:
+    """What policies are told before the training begins. The oracle is told everything."""
+
+    switching: SwitchingAssumptions | None = None
+    """How long a move is believed to take; None: they are told the truth."""
+    burstable: bool = True
+    """Whether they know which flavors are burstable."""
+    baselines: bool = True
+    """Whether they know the baselines of burstable flavors."""
+    interruptions: bool = True
+    """Whether they know how often spot nodes are interrupted."""
+
+
+@dataclass(frozen=True)
 class Scenario:
     """One simulated training. Times are seconds since its start."""
 
@@ -94,13 +110,25 @@ class Scenario:
     unavailable_s: float = 3600.0
     needed_memory_bytes: int | None = None
     """What a worker process needs, which policies learn from the facts; None: no fact tells."""
+    told: Told = field(default_factory=Told)
+    troubles: Troubles = NO_TROUBLES
     interval_s: float = 60.0
+    longest_interval_s: float = math.inf
+    """The most seconds between two passes while nothing changes."""
     window: int = 50
     warm_up_steps: int = 5
 
     def flavor(self, name: str) -> SimulatedFlavor:
         """Returns the flavor of this name. Raises KeyError."""
         return self._by_name[name]
+
+    def tokens_at(self, step: float) -> float:
+        """Returns the target tokens of the step that follows this many steps."""
+        return self.tokens_per_step * self.troubles.batch_factor(step)
+
+    def tokens_until(self, step: float) -> float:
+        """Returns the target tokens of so many first steps."""
+        return self.tokens_per_step * self.troubles.batch_sum(step)
 
     @cached_property
     def _by_name(self) -> dict[str, SimulatedFlavor]:
@@ -112,6 +140,11 @@ def _flavor(name: str, raw: Mapping[str, Any]) -> SimulatedFlavor:
         return SimulatedFlavor(name=name, **raw)
     except TypeError as error:
         raise ScenarioError(f"flavor {name}: {error}") from error
+
+
+def _told(raw: Mapping[str, Any]) -> Told:
+    switching = raw.get("switching")
+    return Told(**{**raw, "switching": None if switching is None else SwitchingAssumptions(**switching)})
 
 
 def parse_scenario(raw: Mapping[str, Any], name: str, prices: Mapping[str, float] | None = None) -> Scenario:
@@ -139,6 +172,8 @@ def parse_scenario(raw: Mapping[str, Any], name: str, prices: Mapping[str, float
         values["price_changes"] = tuple(PriceChange(**change) for change in values.pop("price_changes", ()))
         values["objective"] = Objective(values.pop("objective", "cost"))
         values["batches"] = Batches(values.pop("batches", "balanced"))
+        values["told"] = _told(values.pop("told", {}))
+        values["troubles"] = Troubles.parsed(values.pop("troubles", {}))
         scenario = Scenario(name=values.pop("name", name), seed=values.pop("seed", 1), flavors=tuple(flavors), **values)
     except (TypeError, ValueError, KeyError) as error:
         raise ScenarioError(f"scenario {name}: {error}") from error

@@ -1,7 +1,7 @@
-"""Policies on random scenarios, against an oracle: python tests/bench/bench_policies.py [--scenarios N] [--seed S].
+"""Policies on families of random scenarios, against an oracle: python tests/bench/bench_policies.py [--scenarios N].
 
-Writes runs/bench/policies.json and policies.svg, and prints a table. Real prices are used where CENTAVO_PRICES_CSV, or
---prices, names a list.
+Writes runs/bench/policies.json and policies.svg (of the family `known`, or of the first one), and prints a table of
+all families, or of those that --family names. Real prices are used where CENTAVO_PRICES_CSV, or --prices, names a list.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -25,43 +26,57 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np  # noqa: E402
 
 from controller.decide import Objective  # noqa: E402
-from controller.simulate.compare import COMPARED, ORACLE, Row, compare, summary, summary_table  # noqa: E402
+from controller.simulate.compare import COMPARED, ORACLE, Row, compare, summary  # noqa: E402
+from controller.simulate.families import FAMILIES, family_scenario  # noqa: E402
 from controller.simulate.plot import plot_shares  # noqa: E402
-from controller.simulate.random_scenarios import random_scenario, read_prices  # noqa: E402
+from controller.simulate.random_scenarios import read_prices  # noqa: E402
+from controller.simulate.tables import families_table  # noqa: E402
+
+OURS = "cheapest-fleet"
+Rows = dict[str, list[Row]]
+"""By policy: its rows, scenario after scenario."""
 
 
-def one(seed: int, prices: dict[str, float] | None) -> dict[str, Row]:
-    """All policies in the scenario of one seed."""
-    return compare(random_scenario(seed, prices))
+def one(seed: int, family: str, policies: Sequence[str], prices: Mapping[str, float] | None) -> dict[str, Row]:
+    """All policies in one family's scenario of one seed."""
+    return compare(family_scenario(family, seed, prices), policies)
 
 
-def collect(args: argparse.Namespace, prices: dict[str, float] | None) -> dict[str, list[Row]]:
-    """The rows of each policy, scenario after scenario, with progress on standard error."""
+def collect(args: argparse.Namespace, prices: Mapping[str, float] | None) -> Iterator[tuple[str, Rows]]:
+    """The rows of each policy, family after family, with progress on standard error."""
     seeds = range(args.seed, args.seed + args.scenarios)
-    rows: dict[str, list[Row]] = {}
     pool = ProcessPoolExecutor(args.processes) if args.processes > 1 else None
-    results = pool.map(partial(one, prices=prices), seeds, chunksize=8) if pool else (one(s, prices) for s in seeds)
-    for done, result in enumerate(results, start=1):
-        for policy, row in result.items():
-            rows.setdefault(policy, []).append(row)
-        if done % 50 == 0 or done == args.scenarios:
-            print(f"{done} of {args.scenarios} scenarios", file=sys.stderr, flush=True)
-            write(args, report(args, rows, done))
+    for family in args.family or FAMILIES:
+        run = partial(one, family=family, policies=args.policy or COMPARED, prices=prices)
+        began, rows = time.monotonic(), Rows()
+        for result in pool.map(run, seeds, chunksize=4) if pool else map(run, seeds):
+            for policy, row in result.items():
+                rows.setdefault(policy, []).append(row)
+        print(f"{family}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        yield family, rows
     if pool:
         pool.shutdown()
-    return rows
 
 
-def report(args: argparse.Namespace, rows: dict[str, list[Row]], done: int) -> dict[str, object]:
-    """What is written to the file, which is whole after every 50 scenarios."""
-    summaries = {policy: summary(rows[policy]) for policy in rows}
+def report(args: argparse.Namespace, families: Mapping[str, Rows]) -> dict[str, object]:
+    """What is written to the file, which is whole after every family."""
     return {
-        "scenarios": done,
+        "scenarios": args.scenarios,
         "seed": args.seed,
-        "last_seed": args.seed + done - 1,
+        "last_seed": args.seed + args.scenarios - 1,
         "prices": "list" if args.prices else "made up",
-        "policies": summaries,
-        "beaten_by_cheapest_fleet": {policy: beaten(rows, policy) for policy in COMPARED if policy != "cheapest-fleet"},
+        "families": {family: of_family(family, rows) for family, rows in families.items()},
+    }
+
+
+def of_family(family: str, rows: Rows) -> dict[str, object]:
+    """The figures of one family."""
+    others = [policy for policy in rows if policy not in (OURS, ORACLE)]
+    return {
+        "says": FAMILIES[family].says,
+        "policies": {policy: summary(rows[policy]) for policy in rows},
+        "beaten_by_cheapest_fleet": {policy: beaten(rows, policy) for policy in others if OURS in rows},
+        "over_oracle": {policy: [round(row.over_oracle, 4) for row in rows[policy]] for policy in (*others, OURS)},
     }
 
 
@@ -71,14 +86,14 @@ def write(args: argparse.Namespace, result: dict[str, object]) -> None:
     args.output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def beaten(rows: dict[str, list[Row]], policy: str) -> dict[str, object]:
+def beaten(rows: Rows, policy: str) -> dict[str, object]:
     """By how much cheapest-fleet beats another policy, and the scenarios in which it does not.
 
     `median` and `p95` are the other's cost over the oracle's, over ours. `more_expensive_share` is the share of the
     scenarios in which cheapest-fleet costs, or takes, over 2% more than the other. In those of
     `more_expensive_with_constraints_kept_share`, the other has kept deadline and budget as well.
     """
-    pairs = list(zip(rows["cheapest-fleet"], rows[policy], strict=True))
+    pairs = list(zip(rows[OURS], rows[policy], strict=True))
     ours, theirs = ([pair[side].over_oracle for pair in pairs if is_about_cost(pair[0])] for side in (0, 1))
     more_expensive = [(mine, other) for mine, other in pairs if mine.over_oracle > 1.02 * other.over_oracle]
     kept = [
@@ -98,31 +113,41 @@ def is_about_cost(row: Row) -> bool:
     return row.objective is Objective.COST
 
 
-def draw(args: argparse.Namespace, rows: dict[str, list[Row]]) -> Path:
+def draw(args: argparse.Namespace, rows: Rows) -> Path:
     """The picture beside the result file."""
     path: Path = args.output.with_suffix(".svg")
     costs = {p: [row.over_oracle for row in rows[p] if is_about_cost(row)] for p in rows if p != ORACLE}
-    plot_shares(costs, f"{len(costs['cheapest-fleet'])} simulated trainings for the least cost", path)
+    plot_shares(costs, f"{max(map(len, costs.values()))} simulated trainings for the least cost", path)
     return path
+
+
+def parsed() -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scenarios", type=int, default=200, help="of each family")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="a family (default: all)")
+    parser.add_argument("--policy", action="append", choices=COMPARED, help="a policy (default: all)")
+    parser.add_argument("--prices", default=os.environ.get("CENTAVO_PRICES_CSV"))
+    parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "policies.json")
+    return parser.parse_args()
 
 
 def main() -> int:
     """Run the bench."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scenarios", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--prices", default=os.environ.get("CENTAVO_PRICES_CSV"))
-    parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "policies.json")
-    args = parser.parse_args()
+    args = parsed()
     prices = read_prices(Path(args.prices)) if args.prices else None
-    console = Console(width=max(120, Console().width))
-    console.print(f"seeds {args.seed} to {args.seed + args.scenarios - 1}, {'listed' if prices else 'made-up'} prices")
-    began = time.monotonic()
-    rows = collect(args, prices)
-    summaries = {policy: summary(policy_rows) for policy, policy_rows in rows.items()}
-    console.print(summary_table(summaries, args.scenarios))
-    console.print(f"{time.monotonic() - began:.0f} s; written: {args.output}, {draw(args, rows)}", soft_wrap=True)
+    console = Console(width=max(140, Console().width))
+    seeds = f"seeds {args.seed} to {args.seed + args.scenarios - 1}, {'listed' if prices else 'made-up'} prices"
+    began, families = time.monotonic(), dict[str, Rows]()
+    for family, rows in collect(args, prices):
+        families[family] = rows
+        write(args, report(args, families))
+    figures = {f: {p: summary(rows[p]) for p in rows if p != ORACLE} for f, rows in families.items()}
+    console.print(families_table(figures, args.scenarios, seeds))
+    drawn = draw(args, families.get("known") or next(iter(families.values())))
+    console.print(f"{time.monotonic() - began:.0f} s; written: {args.output}, {drawn}", soft_wrap=True)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TAIL_LINES = 25
+GRACE_S = 30.0
+"""As long as a build may take to end after a command that is ended."""
 
 
 class RehearsalError(Exception):
@@ -60,9 +63,13 @@ class Running:
             time.sleep(0.5)
 
     def kill(self) -> None:
-        """Ends the command and all that it has started."""
+        """Ends the command and all that it has started. The command itself ends what has a process group of its own."""
         if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(GRACE_S)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
     def tail(self) -> str:

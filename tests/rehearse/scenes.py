@@ -79,13 +79,13 @@ class Rehearsal:
         return " ".join(found_in(text, COSTS).replace("│", " ").split())
 
     def apply(self) -> str:
-        """Makes network, head and groups."""
-        self._finish("apply", limit_s=600)
+        """Makes network, head and groups. A machine's first apply builds the wheelhouse before it buys anything."""
+        self._finish("apply", limit_s=2400)
         return f"{len(self._workers())} workers and the head run"
 
     def configure(self) -> str:
         """Makes all nodes usable, twice: the second time changes nothing."""
-        first = self._finish("configure", limit_s=1500)  # the first one of a machine builds the wheelhouse
+        first = self._finish("configure", limit_s=600)
         again = self._finish("configure", limit_s=300)
         if "changed=0" not in again:
             raise RehearsalError("The second configure has changed something.")

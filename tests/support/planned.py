@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trainer.data.batch_stream import BatchStream
-from trainer.data.corpus import load as load_corpus
-from trainer.data.samples import encode_pairs
-from trainer.data.vocabulary import Vocabulary
+from trainer.preparing.on_the_way import prepare_on_the_way
 from trainer.settings.file import read
 
 
@@ -22,9 +20,7 @@ def planned_tokens(config: Path, cache: Path, steps: int) -> int:
         steps: How many steps are made.
     """
     settings = read(config)
-    corpus = load_corpus(settings.corpus)
-    texts = (text for pair in corpus.train for text in pair)
-    vocabulary = Vocabulary.learn_or_load(texts, settings.vocabulary, cache)
-    encoded = encode_pairs(vocabulary, corpus.train, settings.batch.max_tokens)
-    feed = BatchStream(encoded, settings.batch, settings.seed, vocabulary.pad_id)
-    return sum(encoded.lengths[index][1] - 1 for step in range(steps) for index in feed.indices_at(step))
+    corpus = prepare_on_the_way(settings.corpus, settings.vocabulary, cache)
+    vocabulary = corpus.vocabulary()
+    feed = BatchStream(corpus.shards("train", vocabulary, False), settings.batch, settings.seed, vocabulary.pad_id)
+    return sum(len(target) - 1 for step in range(steps) for _, target in feed.samples_at(step))

@@ -1,17 +1,19 @@
-"""One checkpoint: everything that a training needs to continue at the very next step, as one blob with a checksum.
+"""One checkpoint: everything that a training needs to continue at the very next step, as one blob with checksums.
 
-A blob has a magic line, the checksum of all that follows, a JSON header line (step, progress, and the digests of
-settings, vocabulary and corpus), and the arrays as NumPy's npz. The log of the progress is one of the arrays: its text
-is not made anew for each checkpoint.
+A blob has a magic line, the checksum of the header, the header as a line of JSON (step, progress, the digests of
+settings, vocabulary and corpus, which arrays follow and their checksum), and the arrays one after another. The log of
+the progress is one of the arrays: its text is not made anew for each checkpoint.
+
+A blob is written and read part by part. The arrays are never copied as a whole.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +21,12 @@ from numpy.typing import NDArray
 from trainer.checkpoint.log_lines import LogLines
 from trainer.checkpoint.origin import Origin
 
-MAGIC = b"centavo checkpoint 1\n"
+MAGIC = b"centavo checkpoint 2\n"
 LOG = "progress.log"
 """The name under which the log of the progress lies beside the arrays."""
+DIGEST_BYTES = 64
+MOST_HEADER_BYTES = 64 << 20
+TORN = "its checksum does not match: it is torn or has been changed"
 
 
 class CheckpointError(ValueError):
@@ -45,41 +50,79 @@ class Checkpoint:
     progress: dict[str, Any] = field(default_factory=dict)
     stopped: bool = False
 
+    @property
+    def bytes(self) -> int:
+        """The bytes of its arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
 
-def encode(checkpoint: Checkpoint, origin: Origin) -> bytes:
-    """Returns the checkpoint as one blob."""
+
+def encode(checkpoint: Checkpoint, origin: Origin) -> Iterator[bytes | memoryview]:
+    """Yields the parts of the checkpoint's blob. The arrays must not change meanwhile."""
     progress, named = dict(checkpoint.progress), dict(checkpoint.arrays)
     if "log" in progress:
         named[LOG] = np.frombuffer(progress.pop("log").text().encode(), dtype=np.uint8)
-    arrays = io.BytesIO()
-    np.savez(arrays, **named)
+    arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in named.items()}
+    digest = hashlib.sha256()
+    for array in arrays.values():
+        digest.update(_bytes_of(array))
     header = {
         "step": checkpoint.step,
         "stopped": checkpoint.stopped,
         **asdict(origin),
         "progress": progress,
+        "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()],
+        "sha256": digest.hexdigest(),
     }
-    content = json.dumps(header).encode() + b"\n" + arrays.getvalue()
-    return MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+    line = json.dumps(header).encode() + b"\n"
+    yield MAGIC + hashlib.sha256(line).hexdigest().encode() + b"\n" + line
+    for array in arrays.values():
+        yield _bytes_of(array)
 
 
-def decode(blob: bytes, origin: Origin) -> Checkpoint:
-    """Returns the checkpoint of a blob. Raises CheckpointError if it is torn, or of another training than `origin`."""
-    if not blob.startswith(MAGIC):
-        raise CheckpointError("it is no checkpoint of Centavo, or its beginning is lost")
-    checksum, _, content = blob[len(MAGIC) :].partition(b"\n")
-    if hashlib.sha256(content).hexdigest().encode() != checksum:
-        raise CheckpointError("its checksum does not match: it is torn or has been changed")
-    line, _, data = content.partition(b"\n")
-    header = json.loads(line)
+def decode(blob: BinaryIO, origin: Origin) -> Checkpoint:
+    """Reads a checkpoint. Raises CheckpointError if it is torn, or of another training than `origin`."""
+    header = _header(blob)
     if header["vocabulary"] != origin.vocabulary:
         raise CheckpointError("it was made with another vocabulary")
     if header["fingerprint"] != origin.fingerprint:
         raise CheckpointError("it was made by another Centavo or with another seed, corpus, vocabulary, model or batch")
-    if header.get("corpus") != origin.corpus:
+    if header["corpus"] != origin.corpus:
         raise CheckpointError("it was made with other training or validation text, or by an older Centavo")
-    with np.load(io.BytesIO(data), allow_pickle=False) as npz:
-        arrays = dict(npz.items())
+    arrays, digest = {}, hashlib.sha256()
+    for name, dtype, shape in header["arrays"]:
+        arrays[name] = np.empty(shape, dtype)
+        if not _fill(_bytes_of(arrays[name]), blob):
+            raise CheckpointError(TORN)
+        digest.update(_bytes_of(arrays[name]))
+    if digest.hexdigest() != header["sha256"] or blob.read(1):
+        raise CheckpointError(TORN)
     if LOG in arrays:
         header["progress"]["log"] = LogLines.parse(arrays.pop(LOG).tobytes().decode())
     return Checkpoint(header["step"], arrays, header["progress"], header["stopped"])
+
+
+def _header(blob: BinaryIO) -> dict[str, Any]:
+    if blob.read(len(MAGIC)) != MAGIC:
+        raise CheckpointError("it is no checkpoint of this version of Centavo, or its beginning is lost")
+    checksum, line = blob.read(DIGEST_BYTES + 1), blob.readline(MOST_HEADER_BYTES)
+    if hashlib.sha256(line).hexdigest().encode() + b"\n" != checksum:
+        raise CheckpointError(TORN)
+    header: dict[str, Any] = json.loads(line)
+    return header
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    """Returns the memory of an array, not a copy of it."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _fill(memory: memoryview, blob: BinaryIO) -> bool:
+    """Reads as many bytes as `memory` has. Returns False where the blob ends before."""
+    filled = 0
+    while filled < len(memory):
+        part = blob.read(min(len(memory) - filled, 1 << 20))
+        if not part:
+            return False
+        memory[filled : filled + len(part)] = part
+        filled += len(part)
+    return True

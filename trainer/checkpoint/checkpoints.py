@@ -8,10 +8,12 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from collections.abc import Iterator
 
 from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
 from trainer.checkpoint.origin import Origin
-from trainer.checkpoint.storage import Storage
+from trainer.settings.training import MOST_WAITING_BYTES
+from trainer.storage.storage import Storage
 
 log = logging.getLogger(__name__)
 
@@ -33,11 +35,17 @@ class Checkpoints:
         self._thread: threading.Thread | None = None
 
     def save_in_background(self, checkpoint: Checkpoint) -> bool:
-        """Hands a checkpoint to the thread that writes. Returns False, and drops it, while two are waiting."""
+        """Hands a checkpoint to the thread that writes. Its arrays must not change from now on.
+
+        Returns:
+            False where it is dropped: another one is waiting, or is being written and this one is too large to wait.
+        """
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_all, name="checkpoints", daemon=True)
             self._thread.start()
         try:
+            if self._pending.unfinished_tasks and checkpoint.bytes > MOST_WAITING_BYTES:
+                raise queue.Full
             self._pending.put_nowait(checkpoint)
         except queue.Full:
             log.warning(
@@ -64,7 +72,7 @@ class Checkpoints:
             StorageError: The storage does not take it.
         """
         name = name_of(checkpoint.step, checkpoint.stopped)
-        self._storage.put(name, encode(checkpoint, self._origin))
+        self._storage.write(name, encode(checkpoint, self._origin))
         names = self._storage.names(PREFIX)
         regular = [one for one in names if not one.endswith(STOPPED)]
         kept = {*regular[-self._keep :], names[-1], *([name] if checkpoint.stopped else [])}
@@ -90,35 +98,42 @@ class Checkpoints:
 
     def latest(self) -> Checkpoint | None:
         """Returns the newest usable checkpoint, or None. The log says why others cannot be used."""
-        return next(iter(self.newest(1)), None)
+        return next(self.newest(1), None)
 
     def latest_before(self, step: int) -> str | None:
         """Returns where the newest usable checkpoint of a step before `step` is, or None."""
-        found = self.newest(1, step)
-        return f"{self._storage.location}/{name_of(found[0].step, found[0].stopped)}" if found else None
+        found = next(self.newest(1, step), None)
+        return None if found is None else f"{self._storage.location}/{name_of(found.step, found.stopped)}"
 
-    def newest(self, count: int, before_step: int | None = None, regular_only: bool = False) -> list[Checkpoint]:
-        """Returns up to `count` usable checkpoints, the newest first.
+    def newest(self, count: int, before_step: int | None = None, regular_only: bool = False) -> Iterator[Checkpoint]:
+        """Yields up to `count` usable checkpoints, the newest first. Each is read when it is asked for.
 
         Args:
             count: How many.
             before_step: Only checkpoints of steps before this one.
             regular_only: Without a checkpoint that was made because the training was told to stop.
         """
-        found: list[Checkpoint] = []
+        found = 0
         for name in reversed(self._storage.names(PREFIX)):
-            if len(found) == count:
-                break
+            if found == count:
+                return
             if (before_step is not None and name >= name_of(before_step)) or (regular_only and name.endswith(STOPPED)):
                 continue
-            blob = self._storage.get(name)
-            if blob is None:
-                continue
-            try:
-                found.append(decode(blob, self._origin))
-            except CheckpointError as error:
-                log.warning("checkpoint %s/%s is refused: %s", self._storage.location, name, error)
-        return found
+            if (checkpoint := self._read(name)) is not None:
+                found += 1
+                yield checkpoint
+
+    def _read(self, name: str) -> Checkpoint | None:
+        """Returns a checkpoint; None where it has gone meanwhile or cannot be used."""
+        blob = self._storage.open(name)
+        if blob is None:
+            return None
+        try:
+            with blob:
+                return decode(blob, self._origin)
+        except CheckpointError as error:
+            log.warning("checkpoint %s/%s is refused: %s", self._storage.location, name, error)
+            return None
 
     def _write_all(self) -> None:
         while (checkpoint := self._pending.get()) is not None:
@@ -126,3 +141,6 @@ class Checkpoints:
                 self.save(checkpoint)
             except Exception as error:  # the training continues: the next checkpoint may succeed
                 log.error("the checkpoint of step %d could not be written: %s", checkpoint.step, error)
+            del checkpoint  # it would be kept in memory until the next one comes
+            self._pending.task_done()
+        self._pending.task_done()

@@ -29,6 +29,9 @@ def fingerprint(settings: Settings) -> str:
     change on the way: a training whose loss became NaN is continued with a lower learning rate.
     """
     shaping = settings.model_dump(include=SHAPING)
-    shaping["batch"].pop("prefetch")
+    for not_shaping in ("prefetch", "prefetch_threads"):
+        shaping["batch"].pop(not_shaping)
+    if settings.corpus.kind == "prepared":
+        shaping["corpus"] = None  # its digest tells it, wherever it lies
     shaping["model"]["format"] = FORMAT
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Which samples make which global batch, in an order that depends on seed and epoch alone.
+"""Which samples of a shard make which global batch, in an order that depends on seed, epoch and shard alone.
 
 A global batch is what all ranks together compute in one step. It is planned without knowing the fleet, and then cut
 into one part for each rank. So the sequence of global batches is the same whoever joins or leaves, and the position in
@@ -7,25 +7,27 @@ it is all that a training has to remember.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from trainer.data.batch import round_up
-from trainer.data.samples import Lengths
+from trainer.data.shard import LengthCounts
 
 
 class EpochPlan:
-    """The global batches of one epoch, as lists of indices of samples.
+    """The global batches that one epoch makes of a shard, as arrays of indices of samples.
 
     Each sample is in exactly one batch, and samples of similar length are together. Within one length the samples are
     shuffled, and so are the batches.
 
     Args:
-        lengths: The lengths of the samples.
+        lengths: The lengths of the samples on both sides. Shape (samples, 2).
         batch_tokens: The most tokens of a batch on either side, padding included. A longer sample is a batch by itself.
-        seed: With `epoch`, all that the order depends on.
+        seed: With `epoch` and `shard`, all that the order depends on.
         epoch: The number of the epoch, from 0.
+        shard: The number of the shard, from 0.
         multiple: Lengths that round up to the same multiple of it count as equal.
         max_sentences: The most samples of a batch.
         count: The number of batches that there have to be. `batch_tokens` is raised as far as that takes.
@@ -36,52 +38,74 @@ class EpochPlan:
 
     def __init__(
         self,
-        lengths: Sequence[Lengths],
+        lengths: ArrayLike,
         batch_tokens: int,
         seed: int,
         epoch: int,
+        shard: int = 0,
         multiple: int = 8,
         max_sentences: int | None = None,
         count: int | None = None,
     ) -> None:
-        if not lengths:
+        longest = np.asarray(lengths, dtype=np.int64).reshape(-1, 2).max(axis=1, initial=0)  # (samples,)
+        if not len(longest):
             raise ValueError("there is no sample to make batches of")
         if batch_tokens < 1:
             raise ValueError(f"batch_tokens must be 1 or more, not {batch_tokens}")
-        rng = np.random.RandomState([seed % 2**32, epoch])
-        padded = [round_up(max(pair), multiple) for pair in lengths]
-        order = rng.permutation(len(lengths))
-        order = order[np.argsort(np.take(padded, order), kind="stable")]
+        rng = np.random.RandomState([seed % 2**32, epoch, *([shard] if shard else [])])
+        padded = -(-longest // multiple) * multiple
+        order = rng.permutation(len(padded))
+        order = order[np.argsort(padded[order], kind="stable")]
         self.batch_tokens = batch_tokens
-        batches = _filled(order, padded, batch_tokens, max_sentences)
-        if count is not None:
-            if not -(-len(order) // (max_sentences or len(order))) <= count <= len(order):
-                raise ValueError(f"{len(order)} samples cannot be {count} batches")
-            while len(batches) > count:
-                self.batch_tokens += round_up(self.batch_tokens, 128) // 128
-                batches = _filled(order, padded, self.batch_tokens, max_sentences)
-            _halve_largest(batches, count)
-        self.batches = [batches[position] for position in rng.permutation(len(batches))]
+        batches = self._filled(order, padded[order], max_sentences, count)
+        self.batches: list[NDArray[Any]] = [batches[position] for position in rng.permutation(len(batches))]
 
     def __len__(self) -> int:
         return len(self.batches)
 
+    def _filled(
+        self, order: NDArray[Any], padded: NDArray[np.int64], max_sentences: int | None, count: int | None
+    ) -> list[NDArray[Any]]:
+        ends = batch_ends(padded, self.batch_tokens, max_sentences)
+        if count is None:
+            return np.split(order, ends[:-1])
+        if not -(-len(order) // (max_sentences or len(order))) <= count <= len(order):
+            raise ValueError(f"{len(order)} samples cannot be {count} batches")
+        while len(ends) > count:
+            self.batch_tokens += -(-self.batch_tokens // 128)
+            ends = batch_ends(padded, self.batch_tokens, max_sentences)
+        batches = np.split(order, ends[:-1])
+        _halve_largest(batches, count)
+        return batches
 
-def _filled(
-    order: Iterable[int], padded: Sequence[int], batch_tokens: int, max_sentences: int | None
-) -> list[list[int]]:
-    batches: list[list[int]] = [[]]
-    for index in map(int, order):
-        sentences = len(batches[-1]) + 1
-        if batches[-1] and (sentences * padded[index] > batch_tokens or sentences > (max_sentences or sentences)):
-            batches.append([])
-        batches[-1].append(index)
-    return batches
+
+def batches_of(counts: LengthCounts, batch_tokens: int, multiple: int, max_sentences: int | None) -> int:
+    """Returns how many batches a shard makes in every epoch, by the lengths of its samples alone."""
+    padded = np.repeat(-(-counts[:, 0] // multiple) * multiple, counts[:, 1])
+    return len(batch_ends(padded, batch_tokens, max_sentences))
 
 
-def _halve_largest(batches: list[list[int]], count: int) -> None:
+def batch_ends(padded: NDArray[np.int64], batch_tokens: int, max_sentences: int | None) -> Sequence[int]:
+    """Returns where each batch ends, when batches are filled one after another.
+
+    Args:
+        padded: The padded lengths of the samples, the shortest first. Shape (samples,).
+        batch_tokens: The most tokens of a batch, padding included. A longer sample is a batch by itself.
+        max_sentences: The most samples of a batch.
+    """
+    ends, start = [], 0
+    while start < len(padded):
+        most = max(1, batch_tokens // int(padded[start]))
+        window = padded[start : start + min(most, max_sentences or most)]  # (candidates,)
+        fitting = int(np.count_nonzero(np.arange(1, len(window) + 1) * window <= batch_tokens))
+        start += max(1, fitting)
+        ends.append(start)
+    return ends
+
+
+def _halve_largest(batches: list[NDArray[Any]], count: int) -> None:
     while len(batches) < count:
-        largest = max(batches, key=len)
-        middle = len(largest) // 2
+        number = max(range(len(batches)), key=lambda index: len(batches[index]))
+        largest, middle = batches[number], len(batches[number]) // 2
         batches.append(largest[middle:])
-        del largest[middle:]
+        batches[number] = largest[:middle]

@@ -1,63 +1,49 @@
-"""Making items ahead of their use, in a thread."""
+"""Making items ahead of their use, in threads."""
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
 class Prefetcher(Generic[T]):
-    """Gives the items `start`, `start` + 1, and so on. At most `depth` of them are made ahead.
+    """Gives the items `start`, `start` + 1, and so on, in this order. At most `depth` of them are made ahead.
 
-    `make(index)` returns an item, or None after the last one. An error that it raises is raised again where the item
-    would have come.
+    An error that `make` raises is raised again where the item would have come.
+
+    Args:
+        make: Returns the item of an index, or None after the last one. Several threads call it at once.
+        start: The first index.
+        depth: How many items are made ahead.
+        threads: How many threads make items.
     """
 
-    def __init__(self, make: Callable[[int], T | None], start: int = 0, depth: int = 4) -> None:
-        self._make = make
-        self._stopped = threading.Event()
-        self._items: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
-        self._thread = threading.Thread(target=self._run, args=(start,), name="prefetcher", daemon=True)
-        self._thread.start()
+    def __init__(self, make: Callable[[int], T | None], start: int = 0, depth: int = 4, threads: int = 1) -> None:
+        self._make, self._next = make, start
+        self._pool = ThreadPoolExecutor(min(threads, depth), thread_name_prefix="prefetcher")
+        self._items: deque[Future[T | None]] = deque()
+        for _ in range(depth):
+            self._begin_next()
 
     def __iter__(self) -> Iterator[T]:
         return self
 
     def __next__(self) -> T:
-        item, error = self._items.get()
-        if error is not None or item is None:
-            self._items.put((item, error))  # a further call ends in the same way
-        if error is not None:
-            raise error
+        item = self._items[0].result()  # where it is None or raises, a further call ends in the same way
         if item is None:
             raise StopIteration
+        self._items.popleft()
+        self._begin_next()
         return item
 
     def close(self) -> None:
-        """Stops the thread. An item that is being made is finished and dropped."""
-        self._stopped.set()
-        while self._thread.is_alive():
-            self._drain()
-            self._thread.join(timeout=0.01)
-        self._drain()
+        """Makes no more items. One that is being made is finished by its thread and dropped; nobody waits for it."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _drain(self) -> None:
-        while not self._items.empty():
-            self._items.get_nowait()
-
-    def _run(self, index: int) -> None:
-        while not self._stopped.is_set():
-            item: T | None = None
-            error: BaseException | None = None
-            try:
-                item = self._make(index)
-            except Exception as caught:  # it is raised where the item would have come
-                error = caught
-            self._items.put((item, error))
-            if item is None:
-                return
-            index += 1
+    def _begin_next(self) -> None:
+        self._items.append(self._pool.submit(self._make, self._next))
+        self._next += 1

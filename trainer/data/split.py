@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from trainer.data.samples import Lengths
 
-
-def split(indices: Sequence[int], lengths: Sequence[Lengths], shares: Sequence[float]) -> list[list[int]]:
-    """Cuts a global batch into one list of samples for each rank, with target tokens in proportion to `shares`.
+def split(indices: ArrayLike, lengths: ArrayLike, shares: Sequence[float]) -> list[NDArray[Any]]:
+    """Cuts a global batch into the samples of each rank, with target tokens in proportion to `shares`.
 
     Every sample goes to exactly one rank. No rank is empty where there are as many samples as ranks. The same arguments
     give the same cut on every rank.
 
     Args:
-        indices: The samples of the global batch.
-        lengths: The lengths of all samples of the epoch.
+        indices: The samples of the global batch. Shape (samples of the batch,).
+        lengths: The lengths of all samples on both sides. Shape (samples, 2).
         shares: One positive number for each rank. They need not add up to one.
 
     Raises:
@@ -26,12 +26,13 @@ def split(indices: Sequence[int], lengths: Sequence[Lengths], shares: Sequence[f
     """
     if not shares or min(shares) <= 0:
         raise ValueError(f"shares must be positive, not {list(shares)}")
-    ranks, count = len(shares), len(indices)
-    weights = np.array([lengths[index][1] for index in indices], dtype=np.float64)
+    batch = np.asarray(indices)
+    ranks, count = len(shares), len(batch)
+    weights = np.asarray(lengths)[batch, 1].astype(np.float64)  # (samples of the batch,)
     middles = np.cumsum(weights) - weights / 2
     ends = np.cumsum(np.array(shares, dtype=np.float64)) / sum(shares) * weights.sum()
     cuts = [0, *(int(cut) for cut in np.searchsorted(middles, ends[:-1])), count]
     if count >= ranks:
         for rank in range(1, ranks):
             cuts[rank] = min(max(cuts[rank], cuts[rank - 1] + 1), count - (ranks - rank))
-    return [list(indices[start:end]) for start, end in pairwise(cuts)]
+    return [batch[start:end] for start, end in pairwise(cuts)]

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import sentencepiece
+from numpy.typing import NDArray
 
+from trainer.data.samples import flat
 from trainer.files.atomic import write_atomically
 from trainer.settings.data import VocabularySettings
 
@@ -45,28 +48,55 @@ class VocabularyError(ValueError):
 
 
 class Vocabulary:
-    """Turns sentences into piece ids and back. The ids of pad, unknown, begin and end are 0, 1, 2 and 3."""
+    """Turns sentences into piece ids and back.
 
-    pad_id, unk_id, bos_id, eos_id = PAD_ID, UNK_ID, BOS_ID, EOS_ID
+    In a vocabulary that is learned here the ids of pad, unknown, begin and end are 0, 1, 2 and 3. Another one may have
+    others. Where it has no pad, the id of unknown fills arrays up; nothing reads what is filled up.
+    """
 
     def __init__(self, model: bytes) -> None:
-        self._model = model
+        self.model = model
+        """The serialized SentencePiece model."""
         self._pieces = sentencepiece.SentencePieceProcessor()
         try:
             self._pieces.LoadFromSerializedProto(model)
         except (RuntimeError, TypeError) as error:
             raise VocabularyError(f"not a SentencePiece model: {error}") from error
+        self.unk_id, self.bos_id, self.eos_id = (
+            int(self._pieces.unk_id()),
+            int(self._pieces.bos_id()),
+            int(self._pieces.eos_id()),
+        )
+        self.pad_id = self.unk_id if self._pieces.pad_id() < 0 else int(self._pieces.pad_id())
+        if min(self.bos_id, self.eos_id) < 0:
+            raise VocabularyError("it has no piece for begin or end of sentence: learn it with --bos_id and --eos_id")
 
     @classmethod
-    def learn(cls, texts: Iterable[str], settings: VocabularySettings) -> Vocabulary:
-        """Learns from sentences of both languages. Raises VocabularyError if there are too few for the size."""
+    def learn(
+        cls, texts: Iterable[str], size: int, kind: str = "bpe", tags: Sequence[str] = (), threads: int = 1
+    ) -> Vocabulary:
+        """Learns from sentences of both languages.
+
+        Args:
+            texts: The sentences.
+            size: The most pieces.
+            kind: "bpe" or "unigram".
+            tags: Words that are a piece each, such as "<news>".
+            threads: How many threads learn. With "unigram" the result depends on it.
+
+        Raises:
+            VocabularyError: There are too few sentences for the size.
+        """
         model = io.BytesIO()
+        options = {**LEARNING, "model_type": kind, "num_threads": threads}
+        if tags:
+            options["user_defined_symbols"] = list(tags)
         try:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=iter(texts), model_writer=model, vocab_size=settings.size, **LEARNING
+                sentence_iterator=iter(texts), model_writer=model, vocab_size=size, **options
             )
         except (RuntimeError, ValueError) as error:
-            raise VocabularyError(f"a vocabulary of {settings.size} pieces cannot be learned: {error}") from error
+            raise VocabularyError(f"a vocabulary of {size} pieces cannot be learned: {error}") from error
         return cls(model.getvalue())
 
     @classmethod
@@ -78,15 +108,15 @@ class Vocabulary:
         sentences = list(texts)
         path = cache_dir / f"vocabulary-{_digest_of(sentences, settings.size)}"
         if path.is_file():
-            return cls._read(path)
-        learned = cls.learn(sentences, settings)
+            return cls.read(path)
+        learned = cls.learn(sentences, settings.size)
         learned._write(path)
         return learned
 
     @classmethod
     def load(cls, directory: Path) -> Vocabulary:
         """Reads the vocabulary that `save` wrote. Raises VocabularyError if it is missing or damaged."""
-        return cls._read(directory / FILE_NAME)
+        return cls.read(directory / FILE_NAME)
 
     def save(self, directory: Path) -> None:
         """Writes the file `vocabulary` into `directory`."""
@@ -95,36 +125,57 @@ class Vocabulary:
     @property
     def digest(self) -> str:
         """The SHA-256 of the vocabulary in hex. Equal digests mean equal pieces."""
-        return hashlib.sha256(self._model).hexdigest()
+        return hashlib.sha256(self.model).hexdigest()
 
     def __len__(self) -> int:
         return int(self._pieces.GetPieceSize())
+
+    def has_piece(self, piece: str) -> bool:
+        """Returns whether this text is one piece."""
+        return int(self._pieces.PieceToId(piece)) != self.unk_id
 
     def encode(self, sentence: str) -> list[int]:
         """Returns the piece ids of a sentence, without begin and end of sentence."""
         return [int(piece) for piece in self._pieces.EncodeAsIds(sentence)]
 
-    def sample(self, sentences: Sequence[str], dropout: float, seed: Sequence[int]) -> list[list[int]]:
+    def encode_all(self, sentences: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Returns the piece ids of all sentences in one array, and how many pieces each of them has."""
+        return flat(self._pieces.Encode(list(sentences), num_threads=1))
+
+    def sample(
+        self, sentences: Iterable[str], count: int, dropout: float, seed: Sequence[int]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Returns the piece ids of sentences. Each merge is left out with probability `dropout`.
 
         The same `seed` gives the same pieces. SentencePiece seeds its random numbers when a thread first asks for one,
         and it encodes each list in a new thread. No other Python code runs meanwhile, and so the lists are short.
+
+        Args:
+            sentences: The text. It is read in lists of `AT_ONCE`.
+            count: How many sentences there are.
+            dropout: From 0 to below 1.
+            seed: Whole numbers that are not negative.
+
+        Returns:
+            The ids of all sentences, shape (ids,), and how many pieces each of them has, shape (sentences,).
         """
-        parts = [sentences[start : start + AT_ONCE] for start in range(0, len(sentences), AT_ONCE)]
-        seeds = np.random.SeedSequence(seed).generate_state(len(parts)) % (2**32 - 1)
-        sampled: list[list[int]] = []
-        for part, part_seed in zip(parts, seeds, strict=True):
+        seeds = np.random.SeedSequence(seed).generate_state(-(-count // AT_ONCE)) % (2**32 - 1)
+        left, parts = iter(sentences), [flat([])]
+        for part_seed in seeds:
+            part = list(itertools.islice(left, AT_ONCE))
             with _sampling:
                 sentencepiece.set_random_generator_seed(int(part_seed))
-                sampled += self._pieces.Encode(part, enable_sampling=True, alpha=dropout, num_threads=1)
-        return sampled
+                parts.append(flat(self._pieces.Encode(part, enable_sampling=True, alpha=dropout, num_threads=1)))
+        ids, pieces = zip(*parts, strict=True)
+        return np.concatenate(ids), np.concatenate(pieces)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Returns the sentence of piece ids, without pad, begin and end of sentence."""
         return str(self._pieces.DecodeIds([int(piece) for piece in ids]))
 
     @classmethod
-    def _read(cls, path: Path) -> Vocabulary:
+    def read(cls, path: Path) -> Vocabulary:
+        """Reads a SentencePiece model. Raises VocabularyError if it is missing or damaged."""
         try:
             return cls(path.read_bytes())
         except OSError as error:
@@ -133,7 +184,7 @@ class Vocabulary:
             raise VocabularyError(f"{path} is damaged: {error}") from error
 
     def _write(self, path: Path) -> None:
-        write_atomically(path, self._model)
+        write_atomically(path, self.model)
 
 
 def _digest_of(sentences: Iterable[str], size: int) -> str:

@@ -21,7 +21,7 @@ def only_one(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            log.warning("%s is held by an earlier process: waiting for its end", path)
+            log.warning("%s is held by another process: waiting for it", path)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trainer.checkpoint.open_storage import open_storage
-from trainer.checkpoint.storage import StorageError
 from trainer.elastic.exchange import has_nccl
 from trainer.files.lock import only_one
 from trainer.launch.attempt import Attempt
@@ -32,6 +30,8 @@ from trainer.launch.nodes import Nodes
 from trainer.launch.options import LaunchOptions
 from trainer.launch.ssh import ssh_command
 from trainer.settings.training import Settings
+from trainer.storage.opening import open_storage
+from trainer.storage.storage import StorageError
 from trainer.training.results import fetch_results
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trainer.checkpoint.log_lines import LogLines
-from trainer.checkpoint.storage import Storage, StorageError
+from trainer.storage.storage import Storage, StorageError
 
 log = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from trainer.settings.section import Number, Section, Texts
 
-CorpusKind = Literal["generated", "files", "multi30k", "iwslt2015", "wmt2014"]
+CorpusKind = Literal["generated", "files", "multi30k", "iwslt2015", "wmt2014", "prepared"]
 
 
 class CorpusSettings(Section):
@@ -17,7 +17,8 @@ class CorpusSettings(Section):
     kind: CorpusKind = Field(
         default="generated",
         description="generated (dates, numbers, amounts and durations, made by the trainer), files, multi30k, "
-        "iwslt2015 or wmt2014 (the last two are downloaded)",
+        "iwslt2015 or wmt2014 (these two are downloaded), or prepared (what `python -m trainer prepare` has made: for "
+        "anything large)",
     )
     source: str = Field(
         default="en",
@@ -30,7 +31,8 @@ class CorpusSettings(Section):
     held_out: int = Field(default=1_000, description="for generated: pairs for validation, and as many for the test")
     directory: str | None = Field(
         default=None,
-        description="for multi30k: the folder that has it; for iwslt2015 and wmt2014: where downloads are kept",
+        description="for prepared: its folder, or s3://bucket/prefix; for multi30k: the folder that has it; for "
+        "iwslt2015 and wmt2014: where downloads are kept",
     )
     text: Literal["raw", "lc.norm.tok"] = Field(
         default="lc.norm.tok", description="for multi30k: raw, or lower-cased, normalised and tokenised"
@@ -38,6 +40,12 @@ class CorpusSettings(Section):
     train: Texts = Field(default=(), description="for files: a source file and a target file, plain or .gz")
     validation: Texts = Field(default=(), description="for files: the same for validation")
     test: Texts = Field(default=(), description="for files: the same for the test")
+
+    @model_validator(mode="after")
+    def _check(self) -> CorpusSettings:
+        if self.kind == "prepared" and self.directory is None:
+            raise ValueError("a prepared corpus needs directory: its folder, or s3://bucket/prefix")
+        return self
 
 
 class VocabularySettings(Section):
@@ -70,6 +78,7 @@ class BatchSettings(Section):
         default=200, ge=3, description="the longest sentence in pieces; longer ones are counted and left out"
     )
     accumulate: int = Field(default=1, ge=1, description="global batches that make one update")
-    prefetch: int = Field(default=4, ge=1, description="batches that are made ahead, in a thread")
+    prefetch: int = Field(default=4, ge=1, description="steps whose batches are made ahead")
+    prefetch_threads: int = Field(default=2, ge=1, description="threads that make batches ahead")
     max_sentences: int | None = Field(default=None, description="the most sentences; null: as many as the tokens allow")
     length_multiple: int = Field(default=2, ge=1, description="lengths are rounded up to a multiple of this")

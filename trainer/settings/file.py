@@ -1,22 +1,30 @@
-"""Reading training.yml."""
+"""Reading a file of settings, such as training.yml."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
-from trainer.settings.section import SettingsError, section_from
+from trainer.settings.section import Section, SettingsError, section_from
 from trainer.settings.training import Settings
+
+S = TypeVar("S", bound=Section)
 
 
 def read(path: Path, overrides: Sequence[str] = ()) -> Settings:
+    """Returns the settings of training.yml. See `read_as`."""
+    return read_as(Settings, path, overrides)
+
+
+def read_as(kind: type[S], path: Path, overrides: Sequence[str] = ()) -> S:
     """Returns the settings of a file.
 
     Args:
-        path: training.yml.
+        kind: What the file describes.
+        path: A YAML file.
         overrides: Keys that take the place of those in the file, such as "model.layers=2".
 
     Raises:
@@ -26,7 +34,7 @@ def read(path: Path, overrides: Sequence[str] = ()) -> Settings:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
         for override in overrides:
             data = _overridden(data, override)
-        return section_from(Settings, data)
+        return section_from(kind, data)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from typing import get_args
 
 from pydantic.fields import FieldInfo
 
@@ -13,19 +14,29 @@ from trainer.settings.training import Settings
 WIDTH = 100
 
 
-def help_on_settings() -> str:
-    """Returns the text, some two hundred lines."""
+def help_on_settings(of: type[Section] = Settings, file: str = "training.yml") -> str:
+    """Returns the text, some two hundred lines for training.yml.
+
+    Args:
+        of: What the file describes.
+        file: The name of the file.
+    """
     sections = {
-        name: field.annotation
-        for name, field in Settings.model_fields.items()
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section)
+        name: kind
+        for name, field in of.model_fields.items()
+        if isinstance(kind := next(iter(get_args(field.annotation)), field.annotation), type)
+        and issubclass(kind, Section)
     }
-    lines = ["Keys of training.yml, with their defaults (null: none, or not limited):"]
-    lines += [_key(name, field) for name, field in Settings.model_fields.items() if name not in sections]
+    lines = [f"Keys of {file}, with their defaults (null: none, or not limited):"]
+    lines += [_key(name, field) for name, field in of.model_fields.items() if not _is_section(field)]
     for name, kind in sections.items():
         lines += ["", f"{name}:", *_paragraphs(kind)]
         lines += [_key(f"{name}.{key}", field) for key, field in kind.model_fields.items()]
     return "\n".join(lines)
+
+
+def _is_section(field: FieldInfo) -> bool:
+    return isinstance(field.annotation, type) and issubclass(field.annotation, Section)
 
 
 def _paragraphs(kind: type[Section]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError, model_validator
 
@@ -89,7 +89,8 @@ def _message(kind: type[Section], error: Any) -> str:
 def _keys_beside(kind: type[Section], path: list[str]) -> list[str]:
     """Returns the keys of the section that the last part of `path` is in."""
     for part in path[:-1]:
-        inner = kind.model_fields[part].annotation
+        inner: Any = kind.model_fields[part].annotation
+        inner = next(iter(get_args(inner)), inner)  # of a list, what it is a list of
         assert isinstance(inner, type) and issubclass(inner, Section)
         kind = inner
     return sorted(kind.model_fields)

@@ -11,6 +11,9 @@ from trainer.settings.horovod import HorovodSettings
 from trainer.settings.model import ModelSettings
 from trainer.settings.section import Number, Section
 
+MOST_WAITING_BYTES = 64 << 20
+"""The largest checkpoint that waits while another one is written. A larger one is left out: it would take memory."""
+
 
 class OptimizerSettings(Section):
     """Adam with a learning rate that rises, then falls with the inverse square root of the step.

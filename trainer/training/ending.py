@@ -79,17 +79,17 @@ def _take_average(training: Training, world: World, count: int) -> None:
         checkpoints = training.prepared.checkpoints
         checkpoints.finish()
         checkpoints.save(training.state.snapshot())
-        newest = checkpoints.newest(count, regular_only=True)
-        if len(newest) < count:
-            log.warning("the model is the mean of %d checkpoints: there are no %d yet", len(newest), count)
-        training.state.take_parameters(average(newest))
+        found, parameters = average(checkpoints.newest(count, regular_only=True))
+        if found < count:
+            log.warning("the model is the mean of %d checkpoints: there are no %d yet", found, count)
+        training.state.take_parameters(parameters)
     training.state.share_parameters(0)
 
 
 def _scores(training: Training, world: World, digests: list[str]) -> dict[str, Any]:
     """Returns the content of scores.json. Collective: each rank translates a part of the test split."""
     progress, settings = training.state.progress, training.prepared.settings.translate
-    test = training.prepared.corpus.test[: settings.test_sentences]
+    test = training.prepared.test
     hypotheses = _translations(training, world, [source for source, _ in test])
     result = score(hypotheses, [target for _, target in test], settings.tokenize, settings.lowercase)
     return {

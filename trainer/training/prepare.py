@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trainer.checkpoint.checkpoints import Checkpoints
-from trainer.checkpoint.open_storage import open_storage
 from trainer.checkpoint.origin import Origin, fingerprint
-from trainer.checkpoint.storage import Storage
-from trainer.data import corpus as corpora
 from trainer.data.batch_stream import BatchStream
 from trainer.data.bpe_dropout import BpeDropout
-from trainer.data.corpus.common import Corpus, Pair
-from trainer.data.samples import Encoded, Sample, encode_pairs
+from trainer.data.prepared.prepared_corpus import PreparedCorpus, open_corpus
+from trainer.data.samples import Pair, Sample
+from trainer.data.shard import ShardSource, within
 from trainer.data.vocabulary import Vocabulary
 from trainer.model.allocation import reuse_memory
 from trainer.model.build import build
 from trainer.model.transformer import TranslationModel
 from trainer.optim.adam import Adam
 from trainer.optim.gradient_buckets import GradientBuckets
+from trainer.preparing.on_the_way import prepare_on_the_way
 from trainer.settings.training import Settings
+from trainer.storage.opening import open_storage
+from trainer.storage.storage import Storage
 from trainer.training.digest import training_digest
 from trainer.training.errors import TrainingFailedError
-from trainer.training.memory_preflight import largest_share_that_fits
+from trainer.training.memory_preflight import check_memory, largest_share_that_fits
 
 log = logging.getLogger(__name__)
 
@@ -35,16 +37,18 @@ class Prepared:
     """Everything that one rank trains with.
 
     Attributes:
+        validation: The samples of the validation split.
+        test: The sentence pairs that are translated at the end.
         parameters: The model's Gluon Parameters by name. The optimizer and the gradients have the same order.
         share_limit: The largest share of the global batch that this node's memory has room for; None: all of it.
         digest: What all ranks of one training have in common; see `training_digest`.
     """
 
     settings: Settings
-    corpus: Corpus
     vocabulary: Vocabulary
     batches: BatchStream
     validation: list[Sample]
+    test: list[Pair]
     share_limit: float | None
     model: TranslationModel
     parameters: dict[str, Any]
@@ -56,31 +60,31 @@ class Prepared:
 
 
 def prepare(settings: Settings) -> Prepared:
-    """Reads the corpus, learns the vocabulary, encodes the text and builds the model.
+    """Opens the corpus, which is prepared first where it is small and is not prepared yet, and builds the model.
 
     Raises:
         TrainingFailedError: No pair is short enough to train on, or to validate on.
         NodeTooSmallError: The node's memory has no room for the model and one sentence.
         ValueError: The corpus, the vocabulary or the model cannot be made as the settings say.
+        StorageError: The corpus cannot be fetched.
     """
     reuse_memory()
-    corpus = corpora.load(settings.corpus)
-    texts = (text for pair in corpus.train for text in pair)
-    vocabulary = Vocabulary.learn_or_load(texts, settings.vocabulary, Path(settings.cache).expanduser())
+    corpus = _corpus(settings)
+    check_memory(settings, corpus.manifest)
+    vocabulary = corpus.vocabulary()
     batches = _training_batches(settings, corpus, vocabulary)
-    validation = _validation_samples(settings, corpus, vocabulary)
-    share_limit = largest_share_that_fits(settings.model, settings.batch, len(vocabulary), batches)
+    share_limit = largest_share_that_fits(settings, corpus.manifest, batches.batch_tokens)
     model = build(settings.model, len(vocabulary))
     parameters: dict[str, Any] = dict(sorted(model.parameters().items()))
     optimizer = settings.optimizer
     storage = open_storage(settings.storage)
-    origin = Origin(fingerprint(settings), vocabulary.digest, corpus.digest)
+    origin = Origin(fingerprint(settings), vocabulary.digest, corpus.manifest.digest)
     return Prepared(
         settings=settings,
-        corpus=corpus,
         vocabulary=vocabulary,
         batches=batches,
-        validation=validation,
+        validation=_validation_samples(settings, corpus, vocabulary),
+        test=_test_pairs(settings, corpus, vocabulary),
         share_limit=share_limit,
         model=model,
         parameters=parameters,
@@ -92,30 +96,46 @@ def prepare(settings: Settings) -> Prepared:
     )
 
 
-def _training_batches(settings: Settings, corpus: Corpus, vocabulary: Vocabulary) -> BatchStream:
+def _corpus(settings: Settings) -> PreparedCorpus:
+    cache = Path(settings.cache).expanduser()
+    if settings.corpus.kind != "prepared":
+        check_memory(settings, None)
+        return prepare_on_the_way(settings.corpus, settings.vocabulary, cache)
+    assert settings.corpus.directory is not None, "the settings say where a prepared corpus is"
+    return open_corpus(settings.corpus.directory, cache)
+
+
+def _training_batches(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> BatchStream:
     limit, dropout = settings.batch.max_tokens, settings.vocabulary.dropout
-    encoded = _encode(corpus.train, vocabulary, limit, "pairs")
-    if not encoded.samples:
+    shards = corpus.shards("train", vocabulary, with_text=dropout > 0)
+    if not _tell_too_long(shards, limit, "pairs"):
         raise TrainingFailedError(f"no training pair is within batch.max_tokens ({limit}): raise it")
     bpe_dropout = BpeDropout(vocabulary, dropout, settings.seed, limit) if dropout else None
-    return BatchStream(encoded, settings.batch, settings.seed, vocabulary.pad_id, bpe_dropout)
+    return BatchStream(shards, settings.batch, settings.seed, vocabulary.pad_id, bpe_dropout)
 
 
-def _validation_samples(settings: Settings, corpus: Corpus, vocabulary: Vocabulary) -> list[Sample]:
+def _validation_samples(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> list[Sample]:
     limit, every = settings.batch.max_tokens, settings.stop.validate_every_steps
-    samples = _encode(corpus.validation, vocabulary, limit, "validation pairs").samples
-    if every and not samples:
+    shards = corpus.shards("validation", vocabulary, with_text=False)
+    if not _tell_too_long(shards, limit, "validation pairs") and every:
         raise TrainingFailedError(
             f"stop.validate_every_steps is {every}, but no validation pair is within batch.max_tokens ({limit}): "
             "raise it, or validate never (0)"
         )
-    return samples
+    return [sample for shard in shards.all() for sample in shard.within(limit).samples]
 
 
-def _encode(pairs: list[Pair], vocabulary: Vocabulary, limit: int, what: str) -> Encoded:
-    """Encodes the pairs of at most `limit` ids on each side, and logs how many were left out."""
-    encoded = encode_pairs(vocabulary, pairs, limit)
-    if encoded.too_long:
-        log.warning("%d of %d %s are longer than %d tokens and are left out",
-                    encoded.too_long, len(pairs), what, limit)  # fmt: skip
-    return encoded
+def _test_pairs(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> list[Pair]:
+    most = settings.translate.test_sentences
+    texts = (shard.texts for shard in corpus.shards("test", vocabulary, with_text=True).all())
+    pairs = (text[index] for text in texts if text is not None for index in range(len(text)))
+    return list(itertools.islice(pairs, most))
+
+
+def _tell_too_long(shards: ShardSource, limit: int, what: str) -> int:
+    """Logs how many pairs have more than `limit` ids on a side. Returns how many have no more."""
+    pairs = sum(int(one[:, 1].sum()) for one in shards.length_counts)
+    kept = sum(int(within(one, limit)[:, 1].sum()) for one in shards.length_counts)
+    if kept < pairs:
+        log.warning("%d of %d %s are longer than %d tokens and are left out", pairs - kept, pairs, what, limit)
+    return kept

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from trainer.checkpoint.storage import Storage, StorageError
 from trainer.files.atomic import write_atomically
+from trainer.storage.storage import Storage, StorageError
 from trainer.training.loop import Training
 
 log = logging.getLogger(__name__)

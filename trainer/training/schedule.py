@@ -44,11 +44,12 @@ class Schedule:
         minutes = settings.every_minutes
         by_time = minutes is not None and time.monotonic() - self._checkpointed_at >= minutes * 60
         by_request = is_asked and self._is_time_for_asked()
-        if step % self._commit_every_steps == 0 or by_steps or by_request:
+        is_kept = world.rank == 0 and (by_steps or by_time or by_request) and not self._state.progress.skipped_in_a_row
+        if step % self._commit_every_steps == 0 or by_steps or by_request or is_kept:
             self._state.commit()
-        if world.rank == 0 and (by_steps or by_time or by_request) and not self._state.progress.skipped_in_a_row:
+        if is_kept:
             self._checkpointed_at = time.monotonic()
-            self._prepared.checkpoints.save_in_background(self._state.snapshot())
+            self._prepared.checkpoints.save_in_background(self._state.committed)  # one copy serves both
 
     def _is_time_for_asked(self) -> bool:
         now = time.monotonic()

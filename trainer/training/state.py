@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import mxnet as mx
@@ -42,6 +43,12 @@ class TrainingState:
     def commit(self) -> None:
         """Takes a snapshot, to which `restore` goes back."""
         self._committed = self.snapshot()
+
+    @property
+    def committed(self) -> Checkpoint:
+        """The last commit. It is never changed, only replaced."""
+        assert self._committed is not None, "a world begins with a commit"
+        return self._committed
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Takes the state over from `checkpoint`. Raises CheckpointError if it is of another model."""
@@ -146,12 +153,14 @@ class TrainingState:
         return arrays
 
 
-def average(checkpoints: list[Checkpoint]) -> dict[str, NDArray[Any]]:
-    """Returns the mean of the parameters of several checkpoints."""
-    names = [name for name in checkpoints[0].arrays if name.startswith("parameter.")]
-    return {
-        name: np.mean([checkpoint.arrays[name] for checkpoint in checkpoints], axis=0, dtype=np.float64).astype(
-            np.float32
-        )
-        for name in names
-    }
+def average(checkpoints: Iterable[Checkpoint]) -> tuple[int, dict[str, NDArray[Any]]]:
+    """Returns how many checkpoints there are, and the mean of their parameters. Only one is in memory at a time."""
+    sums: dict[str, NDArray[np.float64]] = {}
+    count = 0
+    for checkpoint in checkpoints:
+        count += 1
+        for name, array in checkpoint.arrays.items():
+            if name.startswith("parameter."):
+                sums.setdefault(name, np.zeros(array.shape, dtype=np.float64))
+                sums[name] += array
+    return count, {name: (total / count).astype(np.float32) for name, total in sums.items()}

@@ -10,7 +10,6 @@ from enum import Enum
 from pathlib import Path
 from typing import NoReturn
 
-from trainer.checkpoint.storage import StorageError
 from trainer.elastic.errors import LauncherLostError, LostItsPlaceError, RemovedFromJobError, WorldLostError
 from trainer.elastic.exchange import has_nccl
 from trainer.elastic.rank_report import ForeignRankError
@@ -24,6 +23,7 @@ from trainer.node.metadata import Metadata
 from trainer.node.requests import Requests
 from trainer.node.start import announce_start
 from trainer.settings.training import Settings
+from trainer.storage.storage import StorageError
 from trainer.training.ending import finish
 from trainer.training.errors import NodeTooSmallError, TrainingFailedError, TrainingStopped
 from trainer.training.loop import Training

@@ -82,6 +82,7 @@ def _keep_setup(context: Context, journal: Journal, options: argparse.Namespace)
         "INTERVAL": options.interval,
         "DEADLINE": options.deadline,
         "BUDGET": options.budget,
+        "CONFIDENCE": options.confidence,
     }
     keep_setup(context.environment, journal.directory, command)
 

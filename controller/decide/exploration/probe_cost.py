@@ -30,7 +30,7 @@ class ProbeCost:
             tokens_per_s: The speeds of the probes, by flavor.
         """
         forecaster, base, current = self.forecaster, self.base.target, self.forecaster.situation.current
-        model, measuring_s = forecaster.model.with_speeds(tokens_per_s), self._measuring_s(target)
+        model, measuring_s = forecaster.model.with_speeds(tokens_per_s), self.measuring_s(target)
         there_usd = forecaster.switching_usd(current, target) - forecaster.switching_usd(current, base)
         back_usd = forecaster.switching_usd(target, base)
         paid_usd = model.fleet_usd_per_hour(target) * measuring_s / SECONDS_PER_HOUR
@@ -43,16 +43,24 @@ class ProbeCost:
         if not forecaster.keeps(base, LEAST_MARGIN):
             return True
         step_s = forecaster.model.with_speeds(tokens_per_s).step_time_s(target)
-        lost_s = self._measuring_s(target) * (1 - forecaster.model.step_time_s(base.target) / step_s)
+        lost_s = self.measuring_s(target) * (1 - forecaster.model.step_time_s(base.target) / step_s)
         lost_usd = self.planned_usd(target, tokens_per_s)
         after = replace(base, remaining_s=base.remaining_s + lost_s, remaining_usd=base.remaining_usd + lost_usd)
         return forecaster.keeps(after, LEAST_MARGIN)
 
-    def _measuring_s(self, target: Fleet) -> float:
-        """Returns how long probes run: until they are measured and the nodes that they replaced are back."""
+    def measuring_s(self, target: Fleet) -> float:
+        """Returns how long probes run: until they are measured and the nodes that they replaced are back.
+
+        A probe that is no good ends after the cool-down at the earliest, since the fleet goes back to what it was.
+        """
         settings, base = self.forecaster.situation.settings, self.base.target
-        steps_s = settings.probe_steps * self.forecaster.model.step_time_s(base)
-        return settings.cooldown_s + steps_s + settings.switching.grow_s * bool(exchange(target, base).added)
+        measured_s = max(settings.cooldown_s, self.until_measured_s)
+        return measured_s + settings.switching.grow_s * bool(exchange(target, base).added)
+
+    @property
+    def until_measured_s(self) -> float:
+        """Seconds until enough steps of the probes were seen."""
+        return self.forecaster.situation.settings.probe_steps * self.forecaster.model.step_time_s(self.base.target)
 
     def spent_usd(self) -> float:
         """Returns the dollars that all probes so far have cost."""

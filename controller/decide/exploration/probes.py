@@ -8,33 +8,26 @@ leave room for the probe as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from controller.decide.exploration.leaps import Leap, Leaps
+from controller.decide.exploration.outlook import Outlook
 from controller.decide.exploration.probe_cost import ProbeCost
-from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.surge import exchange
-from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast
 from controller.decide.model.forecaster import Forecaster
-from controller.decide.model.prior import expected_speeds
 from controller.decide.model.speeds import Speed
-from controller.decide.search.best_fleet import best_fleet
-from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.domain import Fleet
 from controller.domain.batches import Batches
-from controller.domain.objective import Objective
 
-HOPE_Z, HOPE_SHARE = 1.64, 0.10
+HOPE_Z, HOPE_SHARE = 2.6, 0.01
 """A flavor is given up when it could not win even if it were this many standard errors faster than expected."""
-OTHER_QUANTILES = ((0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
+OTHER_QUANTILES = ((1.64, 0.09), (0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
 """The other quantiles and their weights: with the best case they integrate over the normal distribution."""
 MAX_JUDGED = 9
 """The most flavors that are judged: those that could win the most for the money."""
-GAIN_TOLERANCE, GAIN_SIZES = 1e-3, 200
-"""How exactly a gain is searched, and among how many world sizes: it is a guess anyway."""
-DEADLINE_WEIGHT = 3.0
-"""The weight of a gain that brings a deadline or a budget within reach."""
 MAX_PROBES_PER_MOVE = 3
 WORTH_FACTOR = 1.5
 """A probe must be expected to gain more than its cost times this factor."""
@@ -55,15 +48,6 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class _Aim:
-    """What measuring shall improve: the objective, or a deadline or budget that is out of reach."""
-
-    objective: Objective
-    bounds: Bounds
-    weight: float = 1.0
-
-
-@dataclass(frozen=True)
 class Exploration:
     """The measuring of flavors on top of the fleet `base`, which is due anyway."""
 
@@ -76,36 +60,20 @@ class Exploration:
         return ProbeCost(self.forecaster, self.base)
 
     @cached_property
-    def _aim(self) -> _Aim:
-        """The aim: first the deadline, then the budget, then the objective."""
-        forecaster = self.forecaster
-        objective, bounds = forecaster.situation.settings.objective, forecaster.usual_bounds
-        if best_fleet(forecaster.model, bounds, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
-            return _Aim(objective, bounds)
-        in_time = replace(bounds, max_usd_per_step=None)
-        if best_fleet(forecaster.model, in_time, Objective.COST, GAIN_TOLERANCE, GAIN_SIZES) is not None:
-            return _Aim(Objective.COST, in_time, DEADLINE_WEIGHT)
-        return _Aim(Objective.TIME, forecaster.bounds, DEADLINE_WEIGHT)
-
-    def _ahead(self, model: FleetModel) -> tuple[float, float]:
-        """Returns the worth of a model's best fleet by the aim, and its cost, in dollars for the rest of the work.
-
-        Seconds count as what the present fleet costs meanwhile.
-        """
-        aim, forecaster = self._aim, self.forecaster
-        found = best_fleet(model, aim.bounds, aim.objective, GAIN_TOLERANCE, GAIN_SIZES)
-        if found is None:
-            return math.inf, math.inf
-        usd = found.usd_per_step * forecaster.remaining_steps
-        if aim.objective is Objective.COST:
-            return usd, usd
-        rate = forecaster.model.fleet_usd_per_hour(forecaster.situation.current) / SECONDS_PER_HOUR
-        return found.step_s * forecaster.remaining_steps * rate, usd
+    def outlook(self) -> Outlook:
+        """What is to be gained."""
+        return Outlook(self.forecaster)
 
     @cached_property
-    def _known(self) -> tuple[float, float]:
-        """Worth and cost of the best fleet if nothing is measured."""
-        return self._ahead(self.forecaster.model)
+    def guesses(self) -> Mapping[str, Speed]:
+        """The expected speeds of the flavors that could be measured."""
+        return self.outlook.guesses(self.base.target)
+
+    @cached_property
+    def _share_left(self) -> float:
+        """The share of the work that is left when a probe has grown, is measured, and its flavor has been grown."""
+        lost_s = self.cost.until_measured_s + 2 * self.forecaster.situation.settings.switching.grow_s
+        return max(0.0, 1 - lost_s / max(self.base.remaining_s, 1e-9))
 
     def worthwhile(self) -> tuple[Fleet, list[Probe]]:
         """Returns the base fleet with a node of each flavor that is worth measuring now, and those flavors."""
@@ -121,23 +89,21 @@ class Exploration:
                 break
         return target, probes
 
+    def leap(self) -> Leap | None:
+        """Returns the best move to a flavor that was never measured; None where none is worth its risk.
+
+        Where nothing may be spent on measuring, flavors are left alone that were never measured.
+        """
+        if not self._is_sensible or not self.forecaster.situation.settings.probe_share:
+            return None
+        return Leaps(self.outlook, self.base, self.guesses).best()
+
     @property
     def _is_sensible(self) -> bool:
         """Whether the present fleet is known, and a slow probe does not hold up the other nodes."""
         return self.forecaster.model.batches is Batches.BALANCED and self.forecaster.knows_current
 
     # What measuring gains
-
-    def _unmeasured(self) -> dict[str, Speed]:
-        """Returns the expected speeds of the flavors that could be started and were not measured in this run."""
-        situation, here = (
-            self.forecaster.situation,
-            {*self.forecaster.situation.current.present, *self.base.target.present},
-        )
-        wanted = [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]
-        known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
-        never = situation.unmeasured(wanted)
-        return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}
 
     def _promising(self) -> list[Probe]:
         """Returns the flavors that are expected to gain more than measuring costs, best for the money first."""
@@ -148,7 +114,7 @@ class Exploration:
     def _hopeful(self) -> Iterator[Probe]:
         """Yields the flavors that could win, with their gain at best."""
         margin_usd = self.forecaster.situation.settings.saving_margin * self.base.remaining_usd
-        for flavor, guess in self._unmeasured().items():
+        for flavor, guess in self.guesses.items():
             grown = self._with_node(self.base.target, flavor)
             if grown is not None:
                 gain_usd, least_usd = self._gain(flavor, guess.at(HOPE_Z))
@@ -157,9 +123,16 @@ class Exploration:
                     yield Probe(flavor, guess, cost_usd, gain_usd, least_usd)
 
     def _gain(self, flavor: str, tokens_per_s: float) -> tuple[float, float]:
-        """Returns the gain of a flavor of this speed, and the least cost of the rest of the work, in dollars."""
-        worth, usd = self._ahead(self.forecaster.model.with_speeds({flavor: tokens_per_s}))
-        return self._aim.weight * (self._known[0] - worth), min(usd, self._known[1])
+        """Returns the gain of a flavor of this speed, and the least cost of the rest of the work, in dollars.
+
+        The gain begins when the probe is measured, and the move to the flavor's fleet has to be paid for.
+        """
+        known = self.outlook.known
+        ahead = self.outlook.ahead(self.forecaster.model.with_speeds({flavor: tokens_per_s}))
+        gain_usd = self.outlook.aim.weight * (known.worth - ahead.worth)
+        if 0 < gain_usd < math.inf:
+            gain_usd = self._share_left * gain_usd - self.forecaster.switching_usd(self.base.target, ahead.fleet)
+        return gain_usd, min(ahead.usd, known.usd)
 
     def _expected_usd(self, probe: Probe) -> float:
         """Returns the expected gain of a flavor whose best gain is that of `probe`, in dollars."""
@@ -203,7 +176,7 @@ class Exploration:
         """
         situation = self.forecaster.situation
         idle = dict.fromkeys((probe.flavor for probe in probes), IDLE_TOKENS_PER_S)
-        cases = [(idle, self._known[1])]
+        cases = [(idle, self.outlook.known.usd)]
         cases += [({**idle, probe.flavor: probe.guess.at(HOPE_Z)}, probe.least_usd) for probe in probes]
         for speeds, rest_usd in cases:
             most_usd = situation.settings.probe_share * (situation.history.spent_usd + rest_usd)

@@ -57,6 +57,12 @@ class Forecaster:
         """Tells whether there is a deadline or a budget."""
         return self.time_left_s is not None or self.money_left_usd is not None
 
+    @property
+    def confidence(self) -> float:
+        """The chance with which deadline and budget are to be kept."""
+        asked = self.situation.limits.confidence
+        return self.situation.settings.confidence if asked is None else asked
+
     @cached_property
     def knows_current(self) -> bool:
         """Tells whether speed and price of all that runs are known."""
@@ -196,11 +202,6 @@ class Forecaster:
             return TooSlowForDeadline(current, stay.remaining_s, self.time_left_s)
         assert self.money_left_usd is not None
         return TooExpensiveForBudget(current, stay.remaining_usd, self.money_left_usd)
-
-    @cached_property
-    def usual_bounds(self) -> Bounds:
-        """The bounds with deadline and budget, kept with the usual share to spare."""
-        return self.bounds_within(self.situation.settings.deadline_margin)
 
     def bounds_within(self, margin: float, *, grows: bool = True) -> Bounds:
         """Returns the bounds with what deadline and budget leave for a step.

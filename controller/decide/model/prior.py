@@ -1,8 +1,11 @@
 """The expected speed of a flavor that was never measured, from its hardware and from the measured flavors.
 
-A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors of one family
-are alike, all others a little. It is the kriging that CherryPick (Alipourfard et al., NSDI 2017) uses, with a fixed
-kernel.
+A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors are the more
+alike, the more their processors are (`likeness.py`). It is the kriging that CherryPick (Alipourfard et al., NSDI 2017)
+uses. Speed grows with a power of the vCPUs that is not known exactly either. How far speeds spread is itself uncertain:
+a scaled inverse chi-squared prior, worth `SPREAD_WEIGHT` flavors, is updated by how far the measured flavors lie from
+what was expected of them, and a guess has the deviation of the Student-t distribution that follows (Gelman et al.,
+"Bayesian Data Analysis", 3rd edition, section 3.2).
 """
 
 from __future__ import annotations
@@ -11,30 +14,32 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from controller.decide.model.likeness import likeness
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings
 
+Floats = NDArray[np.float64]
 FAMILY_CORRELATION = 0.85
 OTHER_CORRELATION = 0.4
-SIGMA = 0.40
-"""How much the logarithm of speed per vCPU varies over families and sizes."""
-SIGMA_WITHOUT_VCPUS = 0.60
+SIGMA = 0.33
+"""How much the logarithm of speed per vCPU is expected to vary over families and sizes, before any was measured."""
+SIGMA_WITHOUT_VCPUS = 0.50
+SPREAD_WEIGHT = 6.0
+"""How many flavors the expected spread is worth."""
 HINT_LOG_SE = 0.25
 SIZE_LOG_SE = 0.12
-"""How far speed per vCPU varies with the size within a family."""
+"""How far speed per vCPU varies from flavor to flavor within a family."""
+SCALING, SCALING_SD = 0.95, 0.08
+"""Speed grows with this power of the vCPUs, and how far the power may be off: memory and caches are shared."""
 
 
-def family(flavor: str) -> str:
-    """Returns the part of an instance type before the dot: `c5` of `c5.xlarge`."""
-    return flavor.partition(".")[0]
-
-
-def _correlation(one: str, other: str) -> float:
-    """Returns the expected correlation of two flavors."""
+def correlation(one: str, other: str) -> float:
+    """Returns the expected correlation of two flavors' speeds per vCPU."""
     if one == other:
         return 1.0
-    return FAMILY_CORRELATION if family(one) == family(other) else OTHER_CORRELATION
+    return OTHER_CORRELATION + (FAMILY_CORRELATION - OTHER_CORRELATION) * likeness(one, other)
 
 
 def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSettings, by_vcpus: bool) -> float | None:
@@ -43,7 +48,7 @@ def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSe
         known = settings.flavors.get(flavor)
         if known is None or not known.vcpus:
             return None
-        return math.log(known.vcpus * known.sustained_share)
+        return SCALING * math.log(known.vcpus) + math.log(known.sustained_share)
     return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
 
 
@@ -58,28 +63,51 @@ class _Kriging:
         by_vcpus: bool,
     ) -> None:
         self.usd_per_hour, self.settings, self.by_vcpus = usd_per_hour, settings, by_vcpus
-        self.sigma = SIGMA if by_vcpus else SIGMA_WITHOUT_VCPUS
         sizes = {name: _log_size(name, usd_per_hour, settings, by_vcpus) for name in measured}
         self.names = [name for name in measured if sizes[name] is not None]
         residual = np.array([math.log(measured[name].tokens_per_s) - (sizes[name] or 0.0) for name in self.names])
-        among = np.array([[_correlation(a, b) for b in self.names] for a in self.names]) * self.sigma**2
-        among = among + np.diag([measured[name].log_se ** 2 + SIZE_LOG_SE**2 for name in self.names])
-        self.inverse = np.linalg.inv(among)
+        noise = np.diag([measured[name].log_se ** 2 for name in self.names])
+        expected = np.array([[self._covariance(a, b) for b in self.names] for a in self.names])
+        expected = expected + SIZE_LOG_SE**2 * np.eye(len(expected))
+        self.scale = _spread(expected + noise, residual) if self.names else 1.0
+        self.inverse = np.linalg.inv(self.scale * expected + noise)
         self.weights = self.inverse.sum(axis=0)
         self.mean = float(self.weights @ residual / self.weights.sum()) if self.names else 0.0
         self.pull = self.inverse @ (residual - self.mean)
+
+    def _covariance(self, one: str, other: str) -> float:
+        """Returns the covariance of what two flavors make of their size, if they spread as far as expected."""
+        if not self.by_vcpus:
+            return SIGMA_WITHOUT_VCPUS**2 * correlation(one, other)
+        first, second = (math.log(self.settings.flavors[name].vcpus or 1) for name in (one, other))
+        return SIGMA**2 * correlation(one, other) + SCALING_SD**2 * first * second
 
     def guess(self, flavor: str) -> Speed | None:
         """Returns the conditional mean and deviation of one flavor; None where nothing can be said."""
         size = _log_size(flavor, self.usd_per_hour, self.settings, self.by_vcpus)
         if size is None or not self.names:
             return None
-        towards = np.array([_correlation(flavor, name) for name in self.names]) * self.sigma**2
-        variance = self.sigma**2 + SIZE_LOG_SE**2 - float(towards @ self.inverse @ towards)
+        towards = self.scale * np.array([self._covariance(flavor, name) for name in self.names])
+        variance = self.scale * (self._covariance(flavor, flavor) + SIZE_LOG_SE**2)
+        variance -= float(towards @ self.inverse @ towards)
         # The mean is itself estimated from these few flavors (universal kriging).
         variance += (1 - float(self.weights @ towards)) ** 2 / float(self.weights.sum())
+        freedom = SPREAD_WEIGHT + len(self.names) - 1
         tokens_per_s = math.exp(size + self.mean + float(towards @ self.pull))
-        return Speed(tokens_per_s, math.sqrt(variance), is_measured=False)
+        return Speed(tokens_per_s, math.sqrt(variance * freedom / (freedom - 2)), is_measured=False)
+
+
+def _spread(covariance: Floats, residual: Floats) -> float:
+    """Returns how many times as far as expected the measured flavors spread, as a variance.
+
+    Args:
+        covariance: What is expected of the residuals, (flavors, flavors).
+        residual: Logarithms of speed over size, (flavors,).
+    """
+    inverse = np.linalg.inv(covariance)
+    weights = inverse.sum(axis=0)
+    around = residual - weights @ residual / weights.sum()
+    return float((SPREAD_WEIGHT + around @ inverse @ around) / (SPREAD_WEIGHT + len(residual) - 1))
 
 
 def expected_speeds(

@@ -55,6 +55,11 @@ class Speed:
         return self.tokens_per_s * math.exp(z * self.log_se)
 
     @property
+    def harmonic(self) -> float:
+        """The speed at which a token costs what it costs on average: 1 / E[1/s] of a log-normal speed s."""
+        return self.tokens_per_s * math.exp(-(self.log_se**2) / 2)
+
+    @property
     def low(self) -> float:
         """Lower end of the 95% interval, tokens per second."""
         return self.at(-INTERVAL_Z)
@@ -74,10 +79,15 @@ def _shrunk_variance(residuals: Sequence[float], freedom: int, prior_sigma: floa
 
 
 def _bad_nodes(levels: Mapping[str, float], truth: float | None) -> tuple[str, ...]:
-    """Returns the nodes far slower than the truth, or than the others of their flavor if there are at least three."""
-    if len(levels) < 3 and truth is None:
+    """Returns the nodes far slower than the truth, or than the others of their flavor.
+
+    Of two nodes the faster one tells: a node may be slow by accident, but not fast.
+    """
+    if len(levels) < 2 and truth is None:
         return ()
     centre, spread = truth, PRIOR_NODE_CV
+    if centre is None and len(levels) == 2:
+        centre = max(levels.values())
     if centre is None:
         centre = median(list(levels.values()))
         spread = max(spread, MAD_TO_SIGMA * median([abs(level - centre) for level in levels.values()]))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from controller.decide.exploration.leaps import Leap, is_better_than
 from controller.decide.exploration.probes import Exploration
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast
@@ -13,9 +14,9 @@ from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.prior import expected_speeds
 from controller.decide.model.situation import Situation
 from controller.decide.policies.stability import overlap_reason, waiting_reason
-from controller.domain import Decision, Verdict
+from controller.domain import Decision, Risk, Verdict
 from controller.domain.reasons import Reason
-from controller.domain.reasons.deciding import MeasuresFlavors
+from controller.domain.reasons.deciding import LeapsToUnmeasured, MeasuresFlavors
 from controller.domain.reasons.limits import Constrained
 
 
@@ -67,9 +68,13 @@ class Measurements:
         return None if then.bad_nodes else overlap_reason(forecaster, then.target)
 
     def probe(self, forecaster: Forecaster, decision: Decision, base: Forecast) -> Decision | None:
-        """Returns a move to the base fleet with a node of each flavor that is worth measuring."""
+        """Returns a move to the base fleet with a node of each flavor that is worth measuring, or a leap."""
         exploration = Exploration(forecaster, base)
         target, probes = exploration.worthwhile()
+        probing_usd = max((probe.gain_usd - probe.cost_usd for probe in probes), default=0.0)
+        leap = exploration.leap()
+        if leap is not None and is_better_than(leap, probing_usd, base.remaining_usd):
+            return _leap(decision, leap)
         if not probes:
             return None
         reason = MeasuresFlavors(
@@ -78,3 +83,25 @@ class Measurements:
             also=decision.reason if decision.verdict is Verdict.MOVE else None,
         )
         return replace(decision, verdict=Verdict.MOVE, target=target, reason=reason, is_probe=True)
+
+
+def _leap(decision: Decision, leap: Leap) -> Decision:
+    """Returns the decision to move to a flavor that was never measured."""
+    reason = LeapsToUnmeasured(leap.target, leap.flavor, leap.saving_usd, leap.chance_worse, leap.worse_usd)
+    return replace(
+        decision,
+        verdict=Verdict.MOVE,
+        target=leap.target,
+        reason=reason,
+        saving_usd=leap.saving_usd,
+        switching_usd=leap.switching_usd,
+        risk=_risk(decision, leap),
+    )
+
+
+def _risk(decision: Decision, leap: Leap) -> Risk | None:
+    """Returns how sure a leap is, beside the move that is due without it; None where people do not ask."""
+    if decision.risk is None:
+        return None
+    kept = None if decision.risk.chance_kept is None else leap.chance_kept
+    return Risk(decision.target, leap.chance_worse, wrong_usd=leap.worse_usd, chance_kept=kept)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from controller.decide.model.doubt import risk_of
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
 from controller.decide.policies.beliefs import Beliefs, Measurements
 from controller.decide.policies.decided import decided, nothing_to_decide
 from controller.decide.policies.savings import gain, is_as_fast_for_less, too_small
-from controller.decide.policies.stability import ending_reason
-from controller.decide.search.choice import Choice, best_choice
+from controller.decide.policies.stability import ending_reason, going_back_reason
+from controller.decide.search.choice import Choice, best_choice, fastest_step_s
 from controller.decide.search.compared import runners_up, scaling
-from controller.domain import Decision, Verdict
+from controller.domain import Decision, Fleet, Risk, Verdict
 from controller.domain.reasons import Reason
 from controller.domain.reasons.deciding import (
     BestAlready,
@@ -34,7 +36,9 @@ class CheapestFleet:
 
     def decide(self, situation: Situation) -> Decision:
         """Compares the present fleet with the best one, and moves where that is worth the switch."""
-        return nothing_to_decide(situation) or self._decide(situation)
+        decision = nothing_to_decide(situation) or self._decide(situation)
+        too_soon = going_back_reason(situation, decision.target) if decision.verdict is Verdict.MOVE else None
+        return decided(situation, Verdict.STAY, too_soon) if too_soon else decision
 
     def _decide(self, situation: Situation) -> Decision:
         waiting = self.beliefs.waiting(situation)
@@ -90,4 +94,20 @@ def _with_evidence(forecaster: Forecaster, verdict: Verdict, reason: Reason, cho
     saving = forecaster.stay.remaining_usd - then.remaining_usd if forecaster.knows_current else None
     switching = then.switching_usd if then.target != situation.current else None
     decision = decided(situation, verdict, reason, then.target, estimates, saving, switching)
-    return replace(decision, scaling=scaling(forecaster, then.target))
+    return replace(
+        decision, scaling=scaling(forecaster, then.target), risk=_risk(forecaster, decision.target, compared)
+    )
+
+
+def _risk(forecaster: Forecaster, chosen: Fleet, compared: Iterable[Fleet]) -> Risk | None:
+    """Returns how sure it is that the chosen fleet is the best of those compared; None where people do not ask."""
+    if not forecaster.situation.settings.detailed:
+        return None
+    known = [fleet for fleet in compared if forecaster.model.knows(fleet)]
+    rivals = [forecaster.forecast(fleet) for fleet in known if _may_be(forecaster, fleet)]
+    return risk_of(forecaster, forecaster.forecast(chosen), rivals, fastest_step_s(forecaster))
+
+
+def _may_be(forecaster: Forecaster, fleet: Fleet) -> bool:
+    """Tells whether a fleet could have been chosen: the present one only where nothing forbids it to stay."""
+    return fleet != forecaster.situation.current or forecaster.forced is None

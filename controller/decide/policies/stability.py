@@ -5,7 +5,7 @@ from __future__ import annotations
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
-from controller.domain import Fleet
+from controller.domain import Fleet, Move, MovePhase
 from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 from controller.domain.reasons.deciding import (
@@ -20,6 +20,9 @@ from controller.domain.reasons.deciding import (
     WithinUncertainty,
 )
 
+AGREEING_LOG_SE = 0.10
+"""The windows of a probe agree where the standard error of the logarithm of its speed is at most this."""
+
 
 def _last_change_at(situation: Situation) -> float:
     """Returns when the fleet last changed, or the time of the first observation."""
@@ -30,17 +33,41 @@ def _last_change_at(situation: Situation) -> float:
 
 
 def busy_reason(situation: Situation) -> Reason | None:
-    """Returns why no move may begin now: one is under way, or the cool-down after the last one has not passed."""
+    """Returns why no move may begin now: one is under way, or the cool-down after the last one has not passed.
+
+    After a probe that has been measured there is no cool-down, except for the way back (`going_back_reason`).
+    """
     moves = situation.history.moves
     if not moves:
         return None
     last = moves[-1]
     if not last.phase.is_final:
         return MoveUnderWay(last.move_id, last.target, last.phase.value)
+    return None if _is_measured_probe(situation, last) else _cooling_down(situation)
+
+
+def going_back_reason(situation: Situation, target: Fleet) -> Reason | None:
+    """Returns why the fleet may not become again what it was before the last move; None where it may, or does not."""
+    moves = situation.history.moves
+    is_back = bool(moves) and moves[-1].phase is MovePhase.DONE and moves[-1].source == target
+    return _cooling_down(situation) if is_back else None
+
+
+def _cooling_down(situation: Situation) -> Reason | None:
     left_s = _last_change_at(situation) + situation.settings.cooldown_s - situation.now
-    if left_s > 0:
-        return CoolingDown(last.move_id, left_s)
-    return None
+    return CoolingDown(situation.history.moves[-1].move_id, left_s) if left_s > 0 else None
+
+
+def _is_measured_probe(situation: Situation, last: Move) -> bool:
+    """Tells whether the last move was a probe whose flavors are measured well enough to go on.
+
+    Two windows at least have to agree: a single one may be far off.
+    """
+    if not last.is_probe or last.phase is not MovePhase.DONE:
+        return False
+    least_steps = 2 * situation.settings.minimum_window
+    speeds = [situation.measured.get(flavor) for flavor in last.target.beyond(last.source).present]
+    return all(s is not None and s.steps >= least_steps and s.log_se <= AGREEING_LOG_SE for s in speeds)
 
 
 def waiting_reason(situation: Situation) -> Reason | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.violations import violation
 from controller.decide.model.forecast import Forecast, Overrun
 from controller.decide.model.forecaster import Forecaster, while_credits_last
+from controller.decide.model.risk import margin
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.found import Found
 from controller.decide.search.shrinking import best_shrunk
@@ -20,6 +22,9 @@ from controller.domain.reasons.limits import BudgetOutOfReach, DeadlineAndBudget
 TRIES = 5
 """The most searches for a fleet that keeps deadline and budget. A search leaves the cost of the switch out, so its
 result may break them."""
+
+Margin = Callable[[Fleet], float]
+"""The share of time and money that a fleet is to have to spare."""
 
 
 @dataclass(frozen=True)
@@ -33,31 +38,44 @@ class Choice:
 def best_choice(forecaster: Forecaster) -> Choice | None:
     """Returns the best allowed target, which may be the present fleet; None where no allowed fleet is known.
 
-    A fleet is chosen to save money or time only if it keeps deadline and budget with the usual margin. Otherwise it
-    would have to be left again soon. Where no fleet has that margin, the one with the most to spare is chosen.
+    A fleet is chosen to save money or time only if it keeps deadline and budget with the confidence that is asked for.
+    Otherwise it would have to be left again soon. Where no fleet does, the one with the most to spare is chosen.
     """
-    margin = forecaster.situation.settings.deadline_margin
-    kept = [forecast for forecast in _candidates(forecaster, margin) if forecaster.keeps(forecast, margin)]
+    surely = partial(margin, forecaster, fastest_step_s=fastest_step_s(forecaster))
+    kept = [f for f in _candidates(forecaster, surely) if forecaster.keeps(f, surely(f.target))]
     if kept:
         return Choice(min(kept, key=forecaster.worth))
     if forecaster.violation is None and forecaster.knows_current and forecaster.forced is None:
         return Choice(forecaster.stay)
-    edge = [forecast for forecast in _candidates(forecaster, 0.0) if forecaster.keeps(forecast, 0.0)]
+    edge = [forecast for forecast in _candidates(forecaster, no_margin) if forecaster.keeps(forecast, 0.0)]
     return Choice(max(edge, key=forecaster.to_spare)) if edge else _least_bad(forecaster)
+
+
+def fastest_step_s(forecaster: Forecaster) -> float | None:
+    """Returns a step of the fastest fleet that is allowed, in seconds; None where no deadline asks for it."""
+    if not forecaster.has_deadline_or_budget:
+        return None
+    found = best_fleet(forecaster.model, forecaster.bounds, Objective.TIME)
+    return None if found is None else found.step_s
+
+
+def no_margin(target: Fleet) -> float:
+    """Returns 0: nothing is to spare."""
+    return 0.0
 
 
 def _least_bad(forecaster: Forecaster) -> Choice | None:
     """Returns the best where deadline or budget cannot be kept: the deadline comes first, and then the money."""
     free = replace(forecaster, time_left_s=None, money_left_usd=None)
-    fastest = min(_found(free, Objective.TIME, 0.0), key=lambda f: f.remaining_s, default=None)
-    cheapest = min(_found(free, Objective.COST, 0.0), key=lambda f: f.remaining_usd, default=None)
+    fastest = min(_found(free, Objective.TIME, no_margin), key=lambda f: f.remaining_s, default=None)
+    cheapest = min(_found(free, Objective.COST, no_margin), key=lambda f: f.remaining_usd, default=None)
     if fastest is None or cheapest is None:
         return None
     soonest_s = forecaster.as_measured(fastest).remaining_s
     if forecaster.time_left_s is not None and soonest_s > forecaster.time_left_s:
         return Choice(fastest, DeadlineOutOfReach(fastest.target, soonest_s, forecaster.time_left_s))
     in_time = replace(forecaster, money_left_usd=None)
-    kept = [f for f in (fastest, *_found(in_time, Objective.COST, 0.0)) if in_time.keeps(f, 0.0)]
+    kept = [f for f in (fastest, *_found(in_time, Objective.COST, no_margin)) if in_time.keeps(f, 0.0)]
     best = min(kept, key=lambda f: f.remaining_usd)
     least_usd = forecaster.as_measured(cheapest).remaining_usd
     if forecaster.money_left_usd is not None and least_usd > forecaster.money_left_usd:
@@ -65,7 +83,7 @@ def _least_bad(forecaster: Forecaster) -> Choice | None:
     return Choice(best, DeadlineAndBudgetOutOfReach())
 
 
-def _candidates(forecaster: Forecaster, margin: float) -> Iterator[Forecast]:
+def _candidates(forecaster: Forecaster, margin: Margin) -> Iterator[Forecast]:
     """Yields the fleets that could be best; with a deadline or a budget, also those of the other objective."""
     objective = forecaster.situation.settings.objective
     other = Objective.COST if objective is Objective.TIME else Objective.TIME
@@ -79,7 +97,7 @@ def _candidates(forecaster: Forecaster, margin: float) -> Iterator[Forecast]:
 
 
 def _while_credits_last(
-    forecaster: Forecaster, rest_s: float, objective: Objective, margin: float
+    forecaster: Forecaster, rest_s: float, objective: Objective, margin: Margin
 ) -> Iterator[Forecast]:
     """Yields the best fleet for a rest of the work that is short enough to be done on CPU credits.
 
@@ -90,28 +108,28 @@ def _while_credits_last(
         yield forecaster.forecast(best.target)
 
 
-def _found(forecaster: Forecaster, objective: Objective, margin: float) -> Iterator[Forecast]:
+def _found(forecaster: Forecaster, objective: Objective, margin: Margin) -> Iterator[Forecast]:
     """Yields the present fleet, the best fleet, and the best fleet that the present one can shrink to."""
     current = forecaster.situation.current
     if forecaster.violation is None and forecaster.knows_current:
         yield forecaster.stay
-    best = _best_within(forecaster, objective, margin)
+    best, spare = _best_within(forecaster, objective, margin), margin(current)
     if best is not None and best.target != current:
         yield best
-    shrunk = best_shrunk(forecaster.model, forecaster.bounds_within(margin, grows=False), current, objective)
+    shrunk = best_shrunk(forecaster.model, forecaster.bounds_within(spare, grows=False), current, objective)
     if shrunk is not None and shrunk != current:
         yield forecaster.forecast(shrunk)
 
 
-def _best_within(forecaster: Forecaster, objective: Objective, margin: float) -> Forecast | None:
+def _best_within(forecaster: Forecaster, objective: Objective, margin: Margin) -> Forecast | None:
     """Returns the best fleet. It searches again within tighter bounds while the result breaks deadline or budget."""
-    within, forecast = forecaster.bounds_within(margin), None
+    within, forecast = forecaster.bounds_within(margin(forecaster.situation.current)), None
     for _ in range(TRIES):
         found = _plain(forecaster, best_fleet(forecaster.model, within, objective), within, objective)
         if found is None:
             break
         forecast = forecaster.forecast(found.fleet)
-        overrun = forecaster.overrun(forecast, margin)
+        overrun = forecaster.overrun(forecast, margin(found.fleet))
         if overrun == Overrun():
             break
         within = _tighter(within, found, overrun, forecaster.remaining_steps)

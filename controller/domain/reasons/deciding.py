@@ -209,6 +209,21 @@ class MeasuresFlavors(Reason):
     """Why the fleet would move without the probe too."""
 
 
+@dataclass(frozen=True)
+class LeapsToUnmeasured(Reason):
+    """The move is made on what is expected of a flavor: measuring it first would take longer than that is worth."""
+
+    code: ClassVar[str] = "leaps-to-unmeasured"
+    target: Fleet
+    flavor: str
+    saving_usd: float
+    """What it is expected to save, after the cost of switching, and of leaving the flavor again if it is slow."""
+    chance_worse: float
+    """The chance that it costs money instead, 0 to 1."""
+    worse_usd: float
+    """How much then, on average."""
+
+
 # What other policies say
 
 

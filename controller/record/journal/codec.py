@@ -20,6 +20,7 @@ from controller.domain import (
     MovePhase,
     Notice,
     NoticeKind,
+    Risk,
     TrainingState,
     UnknownNode,
     Verdict,
@@ -81,7 +82,13 @@ def read_decision(column: str | bytes) -> Decision:
     for name in ("fleets", "scaling"):
         raw[name] = tuple(FleetEstimate(**{**fleet, "fleet": Fleet(fleet["fleet"])}) for fleet in raw.get(name, ()))
     raw["bad_nodes"] = tuple(raw.get("bad_nodes", ()))
+    risk = raw.get("risk")
+    raw["risk"] = None if risk is None else Risk(**{**risk, "rival": _optional_fleet(risk["rival"])})
     return Decision(**raw)
+
+
+def _optional_fleet(raw: Mapping[str, int] | None) -> Fleet | None:
+    return None if raw is None else Fleet(raw)
 
 
 def flavor_from_plain(raw: Mapping[str, Any]) -> FlavorEstimate:

@@ -12,6 +12,7 @@ from controller.domain import SECONDS_PER_HOUR, Decision, FlavorEstimate, FleetE
 from controller.words.numbers import BLANK, cell, usd
 from controller.words.reasons import reason_in_words
 from controller.words.reasons.flavors import notes_in_words
+from controller.words.risks import risk_in_words
 
 
 def _by_cost(flavor: FlavorEstimate) -> tuple[bool, float, str]:
@@ -145,6 +146,8 @@ def render_explanation(
     if decision.saving_usd is not None:
         switching = "" if decision.switching_usd is None else f", after {usd(decision.switching_usd)} for switching"
         console.print(f"expected saving on the remaining work: {usd(decision.saving_usd)}{switching}")
+    for words in [] if decision.risk is None else risk_in_words(decision.risk):
+        console.print(words, soft_wrap=True)
     console.print(flavor_table(decision))
     if decision.fleets:
         console.print(fleet_table(decision, left))

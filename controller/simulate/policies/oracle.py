@@ -17,8 +17,8 @@ from controller.domain.reasons import Reason
 from controller.domain.reasons.deciding import NoWorkerRuns
 from controller.domain.reasons.limits import Constrained
 
-DEADLINE_MARGIN = 0.01
-"""What even the truth needs to spare: nodes differ, and some are slow to boot."""
+CONFIDENCE = 0.8
+"""Even the truth needs a little to spare: nodes differ, and some are slow to boot."""
 
 
 class TrueSpeeds:
@@ -74,6 +74,6 @@ def _without_margins(settings: DecideSettings) -> DecideSettings:
         saving_margin=0.0,
         switching_margin=0.0,
         mixed_margin=0.0,
-        deadline_margin=DEADLINE_MARGIN,
+        confidence=CONFIDENCE,
         cooldown_s=0.0,
     )

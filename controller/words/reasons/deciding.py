@@ -131,6 +131,17 @@ def _(reason: reasons.MeasuresFlavors) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.LeapsToUnmeasured) -> str:
+    risk = ""
+    if reason.chance_worse:
+        risk = f"; with a chance of {reason.chance_worse:.0%} it costs about {usd(reason.worse_usd)} more instead"
+    return (
+        f"{reason.target} is expected to save {usd(reason.saving_usd)}, by what {reason.flavor} should be able to do;"
+        f" measuring it first would take too long{risk}"
+    )
+
+
+@reason_in_words.register
 def _(reason: reasons.AllOneFlavor) -> str:
     return f"all nodes are of one flavor: {reason.fleet}"
 

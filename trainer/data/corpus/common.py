@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from trainer.data.samples import Pair
 from trainer.settings.data import CorpusSettings
-
-Pair = tuple[str, str]
 
 
 class CorpusError(ValueError):

@@ -6,7 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from trainer.data.corpus.common import Corpus, CorpusError, Pair, language_pair
+from trainer.data.corpus.common import Corpus, CorpusError, language_pair
+from trainer.data.samples import Pair
 from trainer.settings.data import CorpusSettings
 
 

@@ -6,7 +6,8 @@ import gzip
 from itertools import zip_longest
 from pathlib import Path
 
-from trainer.data.corpus.common import Corpus, CorpusError, Pair
+from trainer.data.corpus.common import Corpus, CorpusError
+from trainer.data.samples import Pair
 from trainer.settings.data import CorpusSettings
 
 

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from babel import dates, lists, numbers, units
 from num2words import num2words
 
-from trainer.data.corpus.common import Corpus, CorpusError, Pair, language_pair
+from trainer.data.corpus.common import Corpus, CorpusError, language_pair
+from trainer.data.samples import Pair
 from trainer.settings.data import CorpusSettings
 
 _NUM2WORDS = {"en": "en", "pt": "pt_BR"}

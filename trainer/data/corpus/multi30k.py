@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainer.data.corpus.common import Corpus, CorpusError, Pair, language_pair
+from trainer.data.corpus.common import Corpus, CorpusError, language_pair
 from trainer.data.corpus.files import read_pairs
+from trainer.data.samples import Pair
 from trainer.settings.data import CorpusSettings
 
 _NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}

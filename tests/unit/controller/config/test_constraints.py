@@ -16,7 +16,14 @@ from controller.commands.context import Context
 from controller.commands.looking.explain import explain
 from controller.commands.looking.status import status
 from controller.config.checks import check_limits
-from controller.config.constraints import Constraints, parse_asked, parse_budget, parse_deadline, parse_duration
+from controller.config.constraints import (
+    Constraints,
+    parse_asked,
+    parse_budget,
+    parse_confidence,
+    parse_deadline,
+    parse_duration,
+)
 from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
@@ -74,6 +81,31 @@ def test_what_is_neither_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ConfigError, match="neither a duration nor a time with its zone") as error:
         parse_deadline(text)
     assert "2h30m" in error.value.next_step and "2026-11-21T18:00:00Z" in error.value.next_step
+
+
+@pytest.mark.parametrize(("text", "chance"), [("0.95", 0.95), ("95%", 0.95), (" 0.5 ", 0.5), ("99.9 %", 0.999)])
+def test_a_confidence_is_a_share_or_a_percentage(text: str, chance: float) -> None:
+    assert parse_confidence(text) == pytest.approx(chance)
+
+
+@pytest.mark.parametrize("text", ["1", "100%", "0.4", "95", "sure", "", "nan"])
+def test_what_is_no_confidence_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="not a chance"):
+        parse_confidence(text)
+
+
+def test_a_confidence_is_kept_with_the_run_until_another_is_given(tmp_path: Path) -> None:
+    context(tmp_path).journal(ask=parse_asked("10m", None, "0.9"))
+    again = context(tmp_path, START + 60).journal(ask=parse_asked(None, None))
+    assert again.info().constraints.confidence == 0.9
+    assert again.info().constraints.onto(Limits()).confidence == 0.9
+    other = context(tmp_path, START + 120).journal(ask=parse_asked(None, None, "80%"))
+    assert other.info().constraints.confidence == 0.8
+
+
+def test_without_a_confidence_that_of_the_limits_holds() -> None:
+    assert Constraints().onto(Limits(confidence=0.7)).confidence == 0.7
+    assert Constraints().onto(Limits()).confidence is None
 
 
 @pytest.mark.parametrize(("text", "usd"), [("5", 5.0), ("2.50", 2.5), ("$3", 3.0)])

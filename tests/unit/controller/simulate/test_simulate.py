@@ -13,12 +13,13 @@ from rich.console import Console
 from controller.decide.model.communication import Communication
 from controller.domain import Fleet, Move, MovePhase
 from controller.domain.reasons import Said
-from controller.simulate.compare import compare, summary, summary_table
+from controller.simulate.compare import compare, summary
 from controller.simulate.moves import Moves
 from controller.simulate.plot import plot
 from controller.simulate.random_scenarios import random_scenario, vcpus_of
 from controller.simulate.run import flip_flops, simulate
 from controller.simulate.scenario import PriceChange, Scenario, ScenarioError, SimulatedFlavor, load_scenario
+from controller.simulate.tables import summary_table
 from controller.simulate.view import observation_of
 from controller.simulate.world import World
 

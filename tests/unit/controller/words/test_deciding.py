@@ -50,6 +50,8 @@ EXAMPLES: tuple[Reason, ...] = (
     d.LeavesBadNodes(BEST, ("i-0a", "i-0b"), 0.0259, 0.0712, 0.0074),
     d.MeasuresFlavors({"c5.large": 1.25, "m5.large": 0.5}, 0.0123),
     d.MeasuresFlavors({"c5.large": 1.25}, 0.0123, also=CHEAPER),
+    d.LeapsToUnmeasured(BEST, "c5.large", 1.25, 0.125, 0.5),
+    d.LeapsToUnmeasured(BEST, "c5.large", 1.25, 0.0, 0.0),
     d.AllOneFlavor(BEST),
     d.NoRoomForCheaperFlavor("c5.2xlarge"),
     d.OneNodeToCheapest("c5.large", "c5.2xlarge", 0.42),

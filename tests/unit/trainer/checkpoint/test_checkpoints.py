@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import threading
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +17,21 @@ from moto import mock_aws
 
 from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
 from trainer.checkpoint.checkpoints import Checkpoints
-from trainer.checkpoint.directory_storage import DirectoryStorage
-from trainer.checkpoint.open_storage import open_storage
 from trainer.checkpoint.origin import Origin
-from trainer.checkpoint.s3_storage import S3Storage
-from trainer.checkpoint.storage import Storage, StorageError
+from trainer.storage.directory import DirectoryStorage
+from trainer.storage.opening import open_storage
+from trainer.storage.s3 import S3Storage
+from trainer.storage.storage import Storage, StorageError
 
 ORIGIN = Origin("settings-1", "vocabulary-1", "corpus-1")
 
 
 def checkpoint(step: int) -> Checkpoint:
     return Checkpoint(step, {"w": np.full((3, 2), step, dtype=np.float32)}, {"step": step, "tokens": 7 * step})
+
+
+def blob_of(one: Checkpoint) -> bytes:
+    return b"".join(encode(one, ORIGIN))
 
 
 @pytest.fixture(params=["directory", "s3"])
@@ -89,13 +95,13 @@ def test_the_newest_before_a_step_is_named(storage: Storage) -> None:
 
 def test_handing_one_over_does_not_wait_for_the_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage, may_write = DirectoryStorage(tmp_path), threading.Event()
-    put = storage.put
+    write = storage.write
 
-    def slow(name: str, data: bytes) -> None:
+    def slow(name: str, parts: Iterable[bytes | memoryview]) -> None:
         assert may_write.wait(10)
-        put(name, data)
+        write(name, parts)
 
-    monkeypatch.setattr(storage, "put", slow)
+    monkeypatch.setattr(storage, "write", slow)
     checkpoints = Checkpoints(storage, ORIGIN, keep=2)
     assert checkpoints.save_in_background(checkpoint(5))
     assert storage.names() == []
@@ -126,21 +132,38 @@ def test_a_torn_one_is_refused_and_the_one_before_is_taken(storage: Storage, cap
 )
 def test_a_foreign_one_is_refused(origin: Origin, reason: str) -> None:
     with pytest.raises(CheckpointError, match=reason):
-        decode(encode(checkpoint(1), ORIGIN), origin)
+        decode(io.BytesIO(blob_of(checkpoint(1))), origin)
 
 
-@pytest.mark.parametrize("blob", [b"", b"something else", b"centavo checkpoint 1\n", b"centavo checkpoint 1\n{\n"])
+@pytest.mark.parametrize("blob", [b"", b"something else", b"centavo checkpoint 2\n", b"centavo checkpoint 2\n{\n"])
 def test_what_is_no_checkpoint_is_refused(blob: bytes) -> None:
     with pytest.raises(CheckpointError):
-        decode(blob, ORIGIN)
+        decode(io.BytesIO(blob), ORIGIN)
+
+
+def test_arrays_of_any_shape_and_type_come_back() -> None:
+    arrays = {"a": np.arange(6.0).reshape(2, 3).T, "b": np.array(7, dtype=np.int64), "c": np.zeros((0, 2), np.float32)}
+    found = decode(io.BytesIO(blob_of(Checkpoint(1, arrays))), ORIGIN).arrays
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
+
+
+def test_writing_a_large_one_copies_no_array(tmp_path: Path) -> None:
+    arrays = {f"w{number}": np.zeros(4_000_000, dtype=np.float32) for number in range(4)}
+    one, checkpoints = Checkpoint(1, arrays), Checkpoints(DirectoryStorage(tmp_path), ORIGIN, keep=1)
+    tracemalloc.start()
+    checkpoints.save(one)
+    assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    tracemalloc.stop()
 
 
 def test_every_changed_byte_is_noticed() -> None:
-    blob = encode(checkpoint(3), ORIGIN)
+    blob = blob_of(checkpoint(3))
     for place in range(0, len(blob), 7):
         changed = blob[:place] + bytes([blob[place] ^ 1]) + blob[place + 1 :]
         with pytest.raises(CheckpointError):
-            decode(changed, ORIGIN)
+            decode(io.BytesIO(changed), ORIGIN)
 
 
 def test_writing_in_the_background_is_waited_for_at_the_end(storage: Storage) -> None:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.shards_in_memory import ShardsInMemory, shard_of_samples
 from trainer.data.batch_stream import BatchStream, Cut
-from trainer.data.samples import Encoded
+from trainer.data.shard import Shard
 from trainer.settings.data import BatchSettings
 
 
-def encoded(count: int) -> Encoded:
+def shard(first: int, count: int) -> Shard:
     """Samples whose first source id tells them apart."""
-    samples = [([10 + index, 3], [2, *range(4, 4 + index % 7), 3]) for index in range(count)]
-    return Encoded(samples, [], 0)
+    return shard_of_samples(
+        [([10 + index, 3], [2, *range(4, 4 + index % 7), 3]) for index in range(first, first + count)]
+    )
 
 
-def stream(count: int = 97, **options: int) -> BatchStream:
-    return BatchStream(encoded(count), BatchSettings(tokens=64, max_tokens=20, **options), seed=3, pad_id=0)
+def stream(count: int = 97, shards: int = 1, **options: int) -> BatchStream:
+    firsts = [number * count // shards for number in range(shards + 1)]
+    source = ShardsInMemory(*(shard(first, end - first) for first, end in itertools.pairwise(firsts)))
+    return BatchStream(source, BatchSettings(tokens=64, max_tokens=20, **options), seed=3, pad_id=0)
 
 
 def seen_at(one: BatchStream, step: int, shares: Sequence[float] = (1.0,)) -> list[int]:
@@ -34,13 +39,15 @@ _worlds = st.lists(st.lists(st.floats(0.05, 1.0), min_size=1, max_size=9), min_s
 
 
 @settings(deadline=None, max_examples=40)
-@given(worlds=_worlds)
-def test_each_sample_of_an_epoch_is_seen_once_under_any_sequence_of_worlds(worlds: list[list[float]]) -> None:
-    steps = stream().batches_per_epoch
+@given(worlds=_worlds, shards=st.integers(1, 5), epoch=st.integers(0, 2))
+def test_each_sample_of_an_epoch_is_seen_once_under_any_sequence_of_worlds(
+    worlds: list[list[float]], shards: int, epoch: int
+) -> None:
+    steps = stream(shards=shards).batches_per_epoch
     seen: Counter[int] = Counter()
-    for step in range(steps):
+    for step in range(epoch * steps, (epoch + 1) * steps):
         shares = worlds[step % len(worlds)]  # the world, and its shares, change after every step
-        seen.update(seen_at(stream(), step, shares))
+        seen.update(seen_at(stream(shards=shards), step, shares))
     assert seen == Counter(range(10, 10 + 97))
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainer.data.epoch_plan import EpochPlan
+from trainer.data.epoch_plan import EpochPlan, batches_of
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(2, 60)), min_size=1, max_size=200)
 
 
 SLOW_MACHINE = settings(deadline=None, max_examples=40)
+
+
+def batches(plan: EpochPlan) -> list[list[int]]:
+    return [batch.tolist() for batch in plan.batches]
 
 
 def some_lengths(count: int, seed: int = 0) -> list[tuple[int, int]]:
@@ -27,9 +32,9 @@ def some_lengths(count: int, seed: int = 0) -> list[tuple[int, int]]:
 def test_an_epoch_has_each_sample_exactly_once(
     lengths: list[tuple[int, int]], batch_tokens: int, seed: int, epoch: int
 ) -> None:
-    batches = EpochPlan(lengths, batch_tokens, seed, epoch).batches
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    assert all(batches)
+    planned = batches(EpochPlan(lengths, batch_tokens, seed, epoch))
+    assert sorted(index for batch in planned for index in batch) == list(range(len(lengths)))
+    assert all(planned)
 
 
 @SLOW_MACHINE
@@ -45,16 +50,22 @@ def test_no_batch_has_more_tokens_than_allowed_but_for_a_single_long_sentence(
 def test_the_order_depends_on_seed_and_epoch_alone() -> None:
     lengths = some_lengths(500)
     np.random.seed(1)
-    first = EpochPlan(lengths, 400, seed=7, epoch=3).batches
+    first = batches(EpochPlan(lengths, 400, seed=7, epoch=3))
     np.random.seed(2)
-    assert EpochPlan(lengths, 400, seed=7, epoch=3).batches == first
-    assert EpochPlan(lengths, 400, seed=7, epoch=4).batches != first
-    assert EpochPlan(lengths, 400, seed=8, epoch=3).batches != first
+    assert batches(EpochPlan(lengths, 400, seed=7, epoch=3)) == first
+    assert batches(EpochPlan(lengths, 400, seed=7, epoch=4)) != first
+    assert batches(EpochPlan(lengths, 400, seed=8, epoch=3)) != first
+    assert batches(EpochPlan(lengths, 400, seed=7, epoch=3, shard=1)) != first
 
 
-def test_every_epoch_has_the_same_number_of_batches() -> None:
-    lengths = some_lengths(500)
-    assert len({len(EpochPlan(lengths, 400, 1, epoch)) for epoch in range(5)}) == 1
+@SLOW_MACHINE
+@given(LENGTHS, st.integers(1, 500), st.integers(1, 9), st.one_of(st.none(), st.integers(1, 20)))
+def test_every_epoch_has_as_many_batches_as_the_lengths_alone_tell(
+    lengths: list[tuple[int, int]], batch_tokens: int, multiple: int, most: int | None
+) -> None:
+    counts = np.array(sorted(Counter(map(max, lengths)).items()), dtype=np.int64)
+    told = batches_of(counts, batch_tokens, multiple, most)
+    assert {len(EpochPlan(lengths, batch_tokens, 1, epoch, 0, multiple, most)) for epoch in range(3)} == {told}
 
 
 @SLOW_MACHINE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from trainer.data.samples import encode_pairs
 
 
@@ -12,7 +14,14 @@ class Letters:
         return [ord(letter) for letter in sentence]
 
 
-def test_pairs_are_encoded_with_their_ends_and_long_ones_counted() -> None:
-    encoded = encode_pairs(Letters(), [("ab", "c"), ("a" * 20, "b"), ("a", "b" * 20)], max_tokens=10)
-    assert encoded.samples == [([97, 98, 3], [2, 99, 3])]
-    assert (encoded.lengths, encoded.too_long) == ([(3, 3)], 2)
+def test_pairs_are_encoded_with_their_ends() -> None:
+    samples = encode_pairs(Letters(), [("ab", "c"), ("", "a")])
+    assert samples[:] == [([97, 98, 3], [2, 99, 3]), ([3], [2, 97, 3])]
+    assert samples.lengths.tolist() == [[3, 3], [1, 3]]
+
+
+def test_selected_samples_share_their_ids() -> None:
+    samples = encode_pairs(Letters(), [("a", "b"), ("c", "d"), ("e", "f")])
+    chosen = samples.select(np.array([2, 0]))
+    assert list(chosen) == [samples[2], samples[0]]
+    assert chosen.ids is samples.ids

@@ -5,7 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from trainer.data import corpus, vocabulary
 from trainer.data.vocabulary import Vocabulary, VocabularyError
@@ -23,7 +25,15 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def learned(texts: list[str]) -> Vocabulary:
-    return Vocabulary.learn(texts, SIZE)
+    return Vocabulary.learn(texts, SIZE.size)
+
+
+def cut(ids: NDArray[np.int32], pieces: NDArray[np.int32]) -> list[list[int]]:
+    return [part.tolist() for part in np.split(ids, np.cumsum(pieces)[:-1])] if len(pieces) else []
+
+
+def sampled(vocabulary: Vocabulary, sentences: list[str], dropout: float, seed: int) -> list[list[int]]:
+    return cut(*vocabulary.sample(sentences, len(sentences), dropout, [seed]))
 
 
 def test_every_training_sentence_comes_back_as_it_was(learned: Vocabulary, texts: list[str]) -> None:
@@ -38,23 +48,28 @@ def test_text_never_seen_comes_back_too(learned: Vocabulary) -> None:
 
 def test_merges_are_left_out_as_the_seed_says(learned: Vocabulary, texts: list[str]) -> None:
     some = texts[: vocabulary.AT_ONCE + 50]
-    sampled = learned.sample(some, 0.1, seed=[7])
-    learned.sample(some, 0.5, seed=[8])
-    assert learned.sample(some, 0.1, seed=[7]) == sampled
-    assert learned.sample(some, 0.1, seed=[8]) != sampled
-    assert [learned.decode(ids) for ids in sampled] == some
-    assert learned.sample(some, 0.0, seed=[7]) == [learned.encode(text) for text in some]
-    assert learned.sample([], 0.1, seed=[7]) == []
+    drawn = sampled(learned, some, 0.1, 7)
+    sampled(learned, some, 0.5, 8)
+    assert sampled(learned, some, 0.1, 7) == drawn
+    assert sampled(learned, some, 0.1, 8) != drawn
+    assert [learned.decode(ids) for ids in drawn] == some
+    assert sampled(learned, some, 0.0, 7) == [learned.encode(text) for text in some]
+    assert sampled(learned, [], 0.1, 7) == []
+
+
+def test_sentences_encoded_together_have_the_pieces_that_each_has_alone(learned: Vocabulary, texts: list[str]) -> None:
+    ids, pieces = learned.encode_all([*texts[:50], ""])
+    assert cut(ids, pieces) == [learned.encode(text) for text in [*texts[:50], ""]]
 
 
 def test_each_part_of_a_long_text_has_random_numbers_of_its_own(learned: Vocabulary, texts: list[str]) -> None:
     some = texts[: vocabulary.AT_ONCE]
-    sampled = learned.sample(some * 2, 0.1, seed=[7])
-    assert sampled[: len(some)] != sampled[len(some) :]
+    drawn = sampled(learned, some * 2, 0.1, 7)
+    assert drawn[: len(some)] != drawn[len(some) :]
 
 
 def test_the_more_merges_are_left_out_the_more_pieces_there_are(learned: Vocabulary, texts: list[str]) -> None:
-    counts = [sum(map(len, learned.sample(texts[:200], dropout, seed=[1]))) for dropout in (0.0, 0.05, 0.2, 0.8)]
+    counts = [sum(map(len, sampled(learned, texts[:200], dropout, 1))) for dropout in (0.0, 0.05, 0.2, 0.8)]
     assert counts == sorted(set(counts))
 
 
@@ -80,7 +95,7 @@ def test_the_size_is_the_one_asked_for(learned: Vocabulary) -> None:
 
 
 def test_learning_again_gives_the_same_vocabulary(learned: Vocabulary, texts: list[str]) -> None:
-    assert Vocabulary.learn(texts, SIZE).digest == learned.digest
+    assert Vocabulary.learn(texts, SIZE.size).digest == learned.digest
 
 
 def test_a_saved_vocabulary_loads_with_the_same_digest(learned: Vocabulary, tmp_path: Path) -> None:
@@ -124,4 +139,4 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_a_size_too_small_for_the_text_is_an_error(texts: list[str]) -> None:
     with pytest.raises(VocabularyError, match="a vocabulary of 10 pieces cannot be learned"):
-        Vocabulary.learn(texts, VocabularySettings(size=10))
+        Vocabulary.learn(texts, 10)

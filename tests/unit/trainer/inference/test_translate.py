@@ -50,7 +50,7 @@ def trained() -> TranslationModel:
     made = model.build(
         ModelSettings(layers=1, units=32, hidden=64, heads=2, dropout=0.0, max_length=12), len(Words.words)
     )
-    batch = collate(encode_pairs(Words(), sentences(), 12).samples, Words.pad_id)
+    batch = collate(list(encode_pairs(Words(), sentences())), Words.pad_id)
     arrays = [mx.nd.array(array, dtype=array.dtype) for array in (batch.src, batch.src_len, batch.tgt, batch.tgt_len)]
     trainer = gluon.Trainer(made.parameters(), "adam", {"learning_rate": 5e-3})
     for _ in range(150):

@@ -14,10 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.fleet import Fleet, Host, wait_until
-from trainer.data.batch_stream import BatchStream
-from trainer.data.corpus import load as load_corpus
-from trainer.data.samples import encode_pairs
-from trainer.data.vocabulary import Vocabulary
+from tests.support.planned import planned_tokens
 from trainer.launch.node_reports import FILE_NAME
 from trainer.settings.file import read
 from trainer.worker.rank import EXIT_AGAIN
@@ -164,13 +161,8 @@ def test_all_ranks_hold_the_same_parameters_at_the_end(story: Story) -> None:
 
 def test_every_sample_was_trained_on_exactly_once_an_epoch(story: Story) -> None:
     """Compares with the planned global batches: a sample left out or seen twice would change the tokens."""
-    settings = read(story.fleet.config)
-    corpus = load_corpus(settings.corpus)
-    texts = (text for pair in corpus.train for text in pair)
-    vocabulary = Vocabulary.learn_or_load(texts, settings.vocabulary, Path(settings.cache))
-    encoded = encode_pairs(vocabulary, corpus.train, settings.batch.max_tokens)
-    feed = BatchStream(encoded, settings.batch, settings.seed, vocabulary.pad_id)
-    planned = sum(encoded.lengths[index][1] - 1 for step in range(STEPS) for index in feed.indices_at(step))
+    cache = Path(read(story.fleet.config).cache)
+    planned = planned_tokens(story.fleet.config, cache, STEPS)
     assert story.scores["tokens"] == planned
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from trainer.checkpoint.storage import StorageError
 from trainer.launch import launcher as launcher_module
 from trainer.launch.done import End, write_end
 from trainer.launch.launcher import Launcher
 from trainer.launch.options import LaunchOptions
 from trainer.settings.section import section_from
 from trainer.settings.training import Settings
+from trainer.storage.storage import StorageError
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from trainer.checkpoint.directory_storage import DirectoryStorage
 from trainer.checkpoint.log_lines import LogLines
-from trainer.checkpoint.storage import StorageError
 from trainer.record.log_copies import BYTES_PER_S, EVENTS_NAME, LOG_NAME, LogCopies
 from trainer.record.tensorboard import EventFile
+from trainer.storage.directory import DirectoryStorage
+from trainer.storage.storage import StorageError
 
 
 class Storage(DirectoryStorage):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trainer.checkpoint.directory_storage import DirectoryStorage
-from trainer.checkpoint.storage import StorageError
+from trainer.storage.directory import DirectoryStorage
+from trainer.storage.storage import StorageError
 from trainer.training import results
 from trainer.training.results import fetch_results
 

@@ -66,23 +66,35 @@ def exploring(
     return Exploration(forecaster, forecaster.stay)
 
 
-def least(one: Exploration, tokens_per_s: Mapping[str, float], objective: Objective) -> float:
+def best(one: Exploration, tokens_per_s: Mapping[str, float], objective: Objective) -> tuple[float, Fleet]:
     """Returns the least dollars, or seconds, of the rest of the work on any allowed fleet of one node or two."""
     model, steps = one.forecaster.model.with_speeds(tokens_per_s), one.forecaster.remaining_steps
     known, most_usd = [*model.tokens_per_s], one.forecaster.bounds.max_usd_per_hour or math.inf
     pairs = [Fleet.counted(nodes) for size in (1, 2) for nodes in itertools.combinations_with_replacement(known, size)]
     fleets = [fleet for fleet in pairs if model.fleet_usd_per_hour(fleet) <= most_usd]
     measure = model.usd_per_step if objective is Objective.COST else model.step_time_s
-    return steps * min(measure(fleet) for fleet in fleets)
+    chosen = min(fleets, key=measure)
+    return steps * measure(chosen), chosen
+
+
+def least(one: Exploration, tokens_per_s: Mapping[str, float], objective: Objective) -> float:
+    return best(one, tokens_per_s, objective)[0]
 
 
 def expected_gain(one: Exploration, flavor: str, hint: float, objective: Objective) -> float:
-    """Returns the gain over the quantiles of the speed; seconds count as the present fleet's dollars."""
+    """Returns the gain over the quantiles of the speed; seconds count as the present fleet's dollars.
+
+    It begins when the probe has grown, has made its steps, and the flavor has been grown, which is to be paid for.
+    """
     usd_each = 1.0 if objective is Objective.COST else 2 * USD_PER_HOUR["a"] / 3600
+    stay, settings = one.forecaster.stay, one.forecaster.situation.settings
+    lost_s = settings.probe_steps * one.forecaster.model.step_time_s(stay.target) + 2 * TIMES.grow_s
     gain = 0.0
     for z, share in ((HOPE_Z, HOPE_SHARE), *OTHER_QUANTILES):
-        speed = hint * math.exp(z * HINT_LOG_SE)
-        gain += share * (least(one, {}, objective) - least(one, {flavor: speed}, objective)) * usd_each
+        then, fleet = best(one, {flavor: hint * math.exp(z * HINT_LOG_SE)}, objective)
+        usd = (least(one, {}, objective) - then) * usd_each * (1 - lost_s / stay.remaining_s)
+        if usd > 0:
+            gain += share * max(0.0, usd - one.forecaster.switching_usd(stay.target, fleet))
     return gain
 
 
@@ -208,7 +220,7 @@ def test_the_probe_budget_must_cover_a_probe_that_does_no_work() -> None:
 def test_the_probe_budget_may_be_spent_to_the_last_cent() -> None:
     free = exploring({"n": (1.0, 150.0)}, limits=ROOMY)
     target, _ = free.worthwhile()
-    idle_usd, rest_usd = free.cost.planned_usd(target, {"n": 1e-6}), free._known[1]
+    idle_usd, rest_usd = free.cost.planned_usd(target, {"n": 1e-6}), free.outlook.known.usd
     share = idle_usd / rest_usd
     assert share * rest_usd == idle_usd
     for enough, count in ((share, 1), (math.nextafter(share, 0.0), 0)):

@@ -55,16 +55,16 @@ def planned(base: Fleet, **left: float) -> ProbeCost:
 
 
 FOUR_A = Fleet({"a": 4})
-"""A step takes 2.5 s on it, so that 100 steps and the cool-down take 450 s."""
+"""A step takes 2.5 s on it, so that 100 steps take 250 s, which is longer than the cool-down."""
 
 
 @pytest.mark.parametrize(
     ("target", "b_tokens_per_s", "measuring_s"),
     [
-        (Fleet({"a": 4, "b": 1}), 100.0, 450.0),
-        (Fleet({"a": 4, "b": 1}), 1e-6, 450.0),
-        (Fleet({"a": 4, "b": 1}), 1e5, 450.0),
-        (Fleet({"a": 3, "b": 1}), 100.0, 450.0 + TIMES.grow_s),
+        (Fleet({"a": 4, "b": 1}), 100.0, 250.0),
+        (Fleet({"a": 4, "b": 1}), 1e-6, 250.0),
+        (Fleet({"a": 4, "b": 1}), 1e5, 250.0),
+        (Fleet({"a": 3, "b": 1}), 100.0, 250.0 + TIMES.grow_s),
     ],
     ids=["works", "does no work", "works very fast", "takes the place of another"],
 )
@@ -89,7 +89,7 @@ def test_a_probe_must_leave_time_and_money_for_the_rest(what: str, spare: float,
     target, idle = Fleet({"a": 3, "b": 1}), {"b": 1e-9}
     free = planned(FOUR_A)
     needs = {
-        "time_left_s": free.base.remaining_s + (450.0 + TIMES.grow_s) / 4,
+        "time_left_s": free.base.remaining_s + (250.0 + TIMES.grow_s) / 4,
         "money_left_usd": free.base.remaining_usd + free.planned_usd(target, idle),
     }
     left = needs[what] * (1 + LEAST_MARGIN) + spare

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast, Overrun
 from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster
@@ -262,11 +261,6 @@ def test_a_search_gets_the_bounds_of_a_single_step_where_no_more_remain(steps: i
     found = forecaster(limits=limits, steps=steps).bounds_within(0.25)
     assert found.max_step_s == pytest.approx(1000 - 100 - 20)
     assert found.max_usd_per_step == pytest.approx(2.0 - 4.0 * 100 / 3600)
-
-
-def test_the_usual_bounds_keep_the_usual_share_to_spare() -> None:
-    one = forecaster(limits=Limits(deadline_at=NOW + 1250.0), deadline_margin=0.25)
-    assert one.usual_bounds == one.bounds_within(0.25) and isinstance(one.usual_bounds, Bounds)
 
 
 def test_an_estimate_of_a_fleet_that_is_not_known_has_no_numbers() -> None:

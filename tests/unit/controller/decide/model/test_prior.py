@@ -16,11 +16,13 @@ from controller.decide.model.prior import (
     FAMILY_CORRELATION,
     HINT_LOG_SE,
     OTHER_CORRELATION,
+    SCALING,
+    SCALING_SD,
     SIGMA,
     SIGMA_WITHOUT_VCPUS,
     SIZE_LOG_SE,
+    SPREAD_WEIGHT,
     expected_speeds,
-    family,
 )
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings
@@ -47,24 +49,53 @@ def correlation(one: str, other: str) -> float:
     return 1.0 if one == other else same_family
 
 
+def alike(one: str, other: str, sigma: float) -> float:
+    """Returns the covariance of two flavors. By vCPUs, the power by which speed grows with them is uncertain too."""
+    slope = SCALING_SD**2 * math.log(vcpus(one)) * math.log(vcpus(other)) if sigma == SIGMA else 0.0
+    return correlation(one, other) * sigma**2 + slope
+
+
+def covariance(measured: dict[str, Speed], sigma: float, scale: float) -> list[list[float]]:
+    """Returns the covariance of the logarithms of speed per size, if flavors spread `scale` times as far (variance)."""
+
+    def entry(one: str, other: str) -> float:
+        own = scale * SIZE_LOG_SE**2 + measured[one].log_se ** 2 if one == other else 0.0
+        return scale * alike(one, other, sigma) + own
+
+    return [[entry(one, other) for other in measured] for one in measured]
+
+
+def spread(measured: dict[str, Speed], logs: list[float], sigma: float) -> float:
+    """Returns how many times as far as expected the flavors spread, shrunk to 1 (as a variance)."""
+    system = np.array(covariance(measured, sigma, 1.0))
+    ones = np.ones(len(logs))
+    mean = ones @ np.linalg.solve(system, logs) / (ones @ np.linalg.solve(system, ones))
+    squares = (logs - mean) @ np.linalg.solve(system, logs - mean)
+    return float((SPREAD_WEIGHT + squares) / (SPREAD_WEIGHT + len(logs) - 1))
+
+
 def kriging(flavor: str, measured: dict[str, Speed], size: Callable[[str], float], sigma: float) -> tuple[float, float]:
     """Returns speed and error by the weights w of the ordinary kriging system: V w + m = t and sum(w) = 1."""
     names, count = [*measured], len(measured)
-    system = np.ones((count + 1, count + 1))
-    for row, one in enumerate(names):
-        for column, other in enumerate(names):
-            noise = measured[one].log_se ** 2 + SIZE_LOG_SE**2 if row == column else 0.0
-            system[row, column] = correlation(one, other) * sigma**2 + noise
-    system[count, count] = 0.0
-    towards = np.array([correlation(flavor, name) * sigma**2 for name in names])
-    *weights, multiplier = np.linalg.solve(system, [*towards, 1.0])
     logs = [math.log(measured[name].tokens_per_s / size(name)) for name in names]
-    variance = sigma**2 + SIZE_LOG_SE**2 - np.dot(weights, towards) - multiplier
-    return size(flavor) * math.exp(np.dot(weights, logs)), math.sqrt(variance)
+    scale = spread(measured, logs, sigma)
+    system = np.ones((count + 1, count + 1))
+    system[:count, :count] = covariance(measured, sigma, scale)
+    system[count, count] = 0.0
+    towards = np.array([scale * alike(flavor, name, sigma) for name in names])
+    *weights, multiplier = np.linalg.solve(system, [*towards, 1.0])
+    variance = scale * (alike(flavor, flavor, sigma) + SIZE_LOG_SE**2) - np.dot(weights, towards) - multiplier
+    freedom = SPREAD_WEIGHT + count - 1
+    deviation = math.sqrt(variance * freedom / (freedom - 2))
+    return size(flavor) * math.exp(np.dot(weights, logs)), deviation
 
 
 def vcpus(flavor: str) -> float:
     return FLAVORS[flavor].vcpus or math.nan
+
+
+def scaled_vcpus(flavor: str) -> float:
+    return vcpus(flavor) ** SCALING
 
 
 @pytest.mark.parametrize("flavor", ["a.four", "c.eight"])
@@ -72,7 +103,7 @@ def vcpus(flavor: str) -> float:
 def test_a_guess_is_the_kriging_of_speed_per_vcpu(flavor: str, known: tuple[str, ...]) -> None:
     measured = {name: MEASURED[name] for name in known}
     found = expected_speeds([flavor], measured, USD_PER_HOUR, SETTINGS)[flavor]
-    assert (found.tokens_per_s, found.log_se) == pytest.approx(kriging(flavor, measured, vcpus, SIGMA))
+    assert (found.tokens_per_s, found.log_se) == pytest.approx(kriging(flavor, measured, scaled_vcpus, SIGMA))
     assert (found.is_measured, found.steps) == (False, 0)
 
 
@@ -91,23 +122,26 @@ def test_a_measured_flavor_whose_size_is_unknown_tells_nothing_of_others() -> No
     )
 
 
-def test_the_family_is_what_stands_before_the_first_dot() -> None:
-    assert [family(name) for name in ("c5.xlarge", "c5", "u-6tb1.56xlarge.more")] == ["c5", "c5", "u-6tb1"]
+def test_flavors_that_spread_far_make_the_next_guess_less_certain() -> None:
+    alike = {"a.one": Speed(300.0, 0.02), "b.four": Speed(1200.0, 0.02), "c.eight": Speed(2400.0, 0.02)}
+    apart = {**alike, "b.four": Speed(4800.0, 0.02), "c.eight": Speed(600.0, 0.02)}
+    near, far = (expected_speeds(["a.four"], some, USD_PER_HOUR, SETTINGS)["a.four"].log_se for some in (alike, apart))
+    assert near < SIGMA < far
 
 
 @pytest.mark.parametrize(
-    ("flavor", "sustained_vcpus"),
+    ("flavor", "times"),
     [
-        (Flavor("x.y", vcpus=8), 8.0),
-        (Flavor("x.y", vcpus=8, burstable=True, baseline_share=0.25), 2.0),
-        (Flavor("x.y", vcpus=8, burstable=True), 8.0),
-        (Flavor("x.y", vcpus=8, baseline_share=0.25), 8.0),
+        (Flavor("x.y", vcpus=8), 8.0**SCALING),
+        (Flavor("x.y", vcpus=8, burstable=True, baseline_share=0.25), 8.0**SCALING / 4),
+        (Flavor("x.y", vcpus=8, burstable=True), 8.0**SCALING),
+        (Flavor("x.y", vcpus=8, baseline_share=0.25), 8.0**SCALING),
     ],
 )
-def test_of_a_burstable_flavor_the_vcpus_that_it_sustains_count(flavor: Flavor, sustained_vcpus: float) -> None:
+def test_of_a_burstable_flavor_the_vcpus_that_it_sustains_count(flavor: Flavor, times: float) -> None:
     settings = DecideSettings(flavors={**FLAVORS, "x.y": flavor})
     found = expected_speeds(["x.y"], {"a.one": Speed(100.0, 0.0)}, {}, settings)["x.y"]
-    assert found.tokens_per_s == pytest.approx(100.0 * sustained_vcpus)
+    assert found.tokens_per_s == pytest.approx(100.0 * times)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,13 @@ from controller.domain.reasons.limits import BudgetOutOfReach, DeadlineAndBudget
 SWITCHING = SwitchingAssumptions(boot_s=60.0, configure_s=60.0, pause_s=5.0, drain_s=30.0)
 OUT_OF_REACH = (DeadlineOutOfReach, BudgetOutOfReach, DeadlineAndBudgetOutOfReach)
 BOLD = DecideSettings(
-    saving_margin=0.0, switching_margin=0.0, mixed_margin=0.0, confidence_z=0.0, probe_share=0.0, switching=SWITCHING
+    saving_margin=0.0,
+    switching_margin=0.0,
+    mixed_margin=0.0,
+    confidence_z=0.0,
+    confidence=0.5,
+    probe_share=0.0,
+    switching=SWITCHING,
 )
 """Without the margins that uncertainty asks for: here all is known."""
 EXAMPLES = settings(max_examples=60, deadline=None)
@@ -129,10 +135,11 @@ def test_deadline_and_budget_are_kept_where_some_fleet_keeps_them(training_of, o
 
     decision = training.decide(limits, replace(BOLD, objective=objective))
     chosen = cost_of(training, decision.target)
-    margin = BOLD.deadline_margin + FIT_TOLERANCE
-    if any(keeps(cost, margin) for cost in found):
+    if any(keeps(cost, FIT_TOLERANCE) for cost in found):
         assert keeps(chosen, 0.0)
-        best = min(cost.usd if objective is Objective.COST else cost.seconds for cost in found if keeps(cost, margin))
+        best = min(
+            cost.usd if objective is Objective.COST else cost.seconds for cost in found if keeps(cost, FIT_TOLERANCE)
+        )
         assert (chosen.usd if objective is Objective.COST else chosen.seconds) <= 1.03 * best
     elif not any(keeps(cost, 0.0) for cost in found):
         stays = keeps(cost_of(training, training.fleet), 0.0)

@@ -67,9 +67,9 @@ def test_that_a_node_is_bad_is_certain_enough(
 def test_a_probe_names_the_move_that_it_goes_with(
     training: Any, monkeypatch: pytest.MonkeyPatch, verdict: Verdict, also: Reason | None
 ) -> None:
-    probe = SimpleNamespace(flavor="m5.large", gain_usd=2.0, guess=SimpleNamespace(tokens_per_s=7.0))
+    probe = SimpleNamespace(flavor="m5.large", gain_usd=2.0, cost_usd=1.0, guess=SimpleNamespace(tokens_per_s=7.0))
     cost = SimpleNamespace(planned_usd=lambda target, speeds: 1.0 if speeds == {"m5.large": 7.0} else 0.0)
-    worthwhile = SimpleNamespace(worthwhile=lambda: (TARGET, [probe]), cost=cost)
+    worthwhile = SimpleNamespace(worthwhile=lambda: (TARGET, [probe]), leap=lambda: None, cost=cost)
     monkeypatch.setattr(beliefs, "Exploration", lambda forecaster, base: worthwhile)
     before = decided(situation(training), verdict, WHY)
     found = Measurements().probe(None, before, None)  # type: ignore[arg-type]

@@ -13,7 +13,14 @@ from controller.decide import DecideSettings, DecisionInput, Objective
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation, assess
-from controller.decide.policies.stability import busy_reason, ending_reason, overlap_reason, waiting_reason
+from controller.decide.policies.stability import (
+    AGREEING_LOG_SE,
+    busy_reason,
+    ending_reason,
+    going_back_reason,
+    overlap_reason,
+    waiting_reason,
+)
 from controller.decide.settings import SwitchingAssumptions
 from controller.domain import Fleet, Limits, Move, MovePhase, Progress
 from controller.domain.reasons import Said
@@ -85,6 +92,45 @@ def test_the_cool_down_counts_from_the_end_of_the_last_move(training: Any, now: 
 def test_a_move_whose_end_was_not_kept_cools_down_from_its_beginning(training: Any) -> None:
     training.moves = (move(None, at=700.0),)
     assert busy_reason(situation(training, 900.0)) == CoolingDown(1, 100.0)
+
+
+def probing(training: Any, window: int, ended_at: float = 900.0, **changes: Any) -> Situation:
+    """A probe of c5.large, which runs beside the other flavors since then, has ended at 900 s. It is 1,000 s now."""
+    source = Fleet({f: n for f, n in training.fleet.items() if f != "c5.large"})
+    probe = Move(1, 500.0, source, training.fleet, Said("measure"), MovePhase.DONE, ended_at=ended_at, is_probe=True)
+    training.moves, training.window = (replace(probe, **changes),), window
+    return situation(training)
+
+
+def test_after_a_probe_that_was_measured_nothing_has_to_cool_down(training: Any) -> None:
+    assert busy_reason(probing(training, window=40)) is None
+
+
+@pytest.mark.parametrize(
+    ("window", "changes"),
+    [(39, {}), (40, {"is_probe": False}), (40, {"phase": MovePhase.ROLLED_BACK})],
+    ids=["too few steps", "no probe", "rolled back"],
+)
+def test_after_anything_else_the_fleet_cools_down(training: Any, window: int, changes: dict[str, Any]) -> None:
+    assert busy_reason(probing(training, window, **changes)) == CoolingDown(1, 200.0)
+
+
+def test_windows_of_a_probe_that_do_not_agree_are_too_few(training: Any) -> None:
+    one = probing(training, window=40)
+    one.speeds["c5.large"] = replace(one.speeds["c5.large"], log_se=AGREEING_LOG_SE + 0.001)
+    assert busy_reason(one) == CoolingDown(1, 200.0)
+
+
+def test_the_way_back_from_a_probe_has_to_wait(training: Any) -> None:
+    one = probing(training, window=40)
+    source = one.history.moves[0].source
+    assert going_back_reason(one, source) == CoolingDown(1, 200.0)
+    assert going_back_reason(one, TARGET) is None
+    assert going_back_reason(probing(training, window=40, ended_at=700.0), source) is None
+
+
+def test_before_any_move_there_is_no_way_back(training: Any) -> None:
+    assert going_back_reason(situation(training), TARGET) is None
 
 
 # Waiting for facts

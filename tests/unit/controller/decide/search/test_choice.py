@@ -25,6 +25,7 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Overrun
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
+from controller.decide.search import choice
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.choice import (
     Choice,
@@ -35,6 +36,7 @@ from controller.decide.search.choice import (
     _tighter,
     _without_bad_nodes,
     best_choice,
+    no_margin,
 )
 from controller.decide.search.found import Found
 from controller.decide.settings import DecideSettings, SwitchingAssumptions
@@ -55,6 +57,12 @@ def fleet(slow: int = 0, fast: int = 0, **others: int) -> Fleet:
 
 PRESENT = fleet(2, 1)
 """It needs 1.2 h and $1.08."""
+
+
+@pytest.fixture(autouse=True)
+def usual_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets every fleet need a twentieth to spare, so that the chances of `test_risk.py` do not matter here."""
+    monkeypatch.setattr(choice, "margin", lambda forecaster, target, fastest_step_s: 0.05)
 
 
 def forecaster(
@@ -189,7 +197,7 @@ def test_where_no_other_fleet_is_left_the_search_ends_with_the_one_that_overruns
     one = forecaster(usd=1.3, current=fleet(0, 4), limits=Limits(4, 4), boot_s=1.0)
     one = replace(one, bounds=Bounds({"slow": 4}, 4, 4))
     least_usd = one.forecast(fleet(4)).remaining_usd
-    forecast = _best_within(replace(one, money_left_usd=least_usd - 1e-5), Objective.COST, 0.0)
+    forecast = _best_within(replace(one, money_left_usd=least_usd - 1e-5), Objective.COST, no_margin)
     assert forecast is not None and forecast.target == fleet(4)
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import io
+from collections.abc import Iterable
+from typing import Any, BinaryIO
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from trainer.checkpoint.storage import StorageError, check_size
+from trainer.storage.s3_stream import S3Stream
+from trainer.storage.s3_upload import upload
+from trainer.storage.storage import StorageError, check_size
+
+BUFFER_BYTES = 1 << 20
 
 
 class S3Storage:
@@ -22,6 +28,23 @@ class S3Storage:
     def put(self, name: str, data: bytes) -> None:
         """Uploads the object. boto3 sends a checksum along."""
         self._call("written", name, lambda key: self._client.put_object(Bucket=self._bucket, Key=key, Body=data))
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """Uploads the object part by part."""
+        self._call("written", name, lambda key: upload(self._client, self._bucket, key, parts))
+
+    def open(self, name: str) -> BinaryIO | None:
+        """Opens the object. A connection that breaks is made again."""
+        where = f"{self.location}/{name}"
+        try:
+            stream = S3Stream(self._client, self._bucket, self._prefix + name, where)
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
+                return None
+            raise StorageError(f"{where} cannot be read: {error}") from error
+        except BotoCoreError as error:
+            raise StorageError(f"{where} cannot be read: {error}") from error
+        return io.BufferedReader(stream, BUFFER_BYTES)
 
     def get(self, name: str, most_bytes: int | None = None) -> bytes | None:
         """Downloads the object."""

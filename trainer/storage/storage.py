@@ -1,8 +1,9 @@
-"""Where checkpoints and results are stored."""
+"""Where checkpoints, results and prepared corpora are stored."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import BinaryIO, Protocol
 
 
 class StorageError(RuntimeError):
@@ -18,8 +19,24 @@ class Storage(Protocol):
         """Stores `data` under `name`, in place of what was there. Raises StorageError."""
         ...
 
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """Stores a blob whose parts come one after another. Only some MiB of it are held in memory.
+
+        Raises:
+            StorageError: It cannot be stored. Then there is what was there before.
+        """
+        ...
+
     def get(self, name: str, most_bytes: int | None = None) -> bytes | None:
         """Returns the blob, or None where there is none. Raises StorageError, also where it has over `most_bytes`."""
+        ...
+
+    def open(self, name: str) -> BinaryIO | None:
+        """Opens a blob to be read from its beginning to its end, or returns None where there is none.
+
+        Raises:
+            StorageError: It cannot be read, now or while it is read.
+        """
         ...
 
     def names(self, prefix: str = "") -> list[str]:

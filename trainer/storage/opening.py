@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlparse
 
-from trainer.checkpoint.directory_storage import DirectoryStorage
-from trainer.checkpoint.storage import Storage, StorageError
+from trainer.storage.directory import DirectoryStorage
+from trainer.storage.storage import Storage, StorageError
 
 
 def open_storage(location: str) -> Storage:
@@ -17,6 +17,6 @@ def open_storage(location: str) -> Storage:
     if address.scheme != "s3" or not address.netloc:
         raise StorageError(f"storage must be a directory or s3://bucket/prefix, not {location}")
     # boto3 takes a while to import, and a training in a directory does not need it.
-    from trainer.checkpoint.s3_storage import S3Storage  # noqa: PLC0415
+    from trainer.storage.s3 import S3Storage  # noqa: PLC0415
 
     return S3Storage(address.netloc, address.path.strip("/"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
-from trainer.checkpoint.storage import StorageError, check_size
-from trainer.files.atomic import PARTIAL_PREFIX, write_atomically
+from trainer.files.atomic import PARTIAL_PREFIX, replaced
+from trainer.storage.storage import StorageError, check_size
 
 
 class DirectoryStorage:
@@ -17,9 +19,15 @@ class DirectoryStorage:
 
     def put(self, name: str, data: bytes) -> None:
         """Writes the file, so that it survives a power failure."""
+        self.write(name, [data])
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """Writes the file part by part, so that it survives a power failure."""
         path = self._directory / name
         try:
-            write_atomically(path, data, durable=True)
+            with replaced(path, durable=True) as temporary, temporary.open("wb") as file:
+                for part in parts:
+                    file.write(part)
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error}") from error
 
@@ -28,6 +36,15 @@ class DirectoryStorage:
         try:
             check_size(f"{self._directory / name}", (self._directory / name).stat().st_size, most_bytes)
             return (self._directory / name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageError(f"{self._directory / name} cannot be read: {error}") from error
+
+    def open(self, name: str) -> BinaryIO | None:
+        """Opens the file."""
+        try:
+            return (self._directory / name).open("rb")
         except FileNotFoundError:
             return None
         except OSError as error:

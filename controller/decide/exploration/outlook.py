@@ -1,0 +1,89 @@
+"""What measuring shall improve, and what it would be worth if flavors had certain speeds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from controller.decide.limits.bounds import Bounds
+from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.forecaster import Forecaster
+from controller.decide.model.prior import expected_speeds
+from controller.decide.model.risk import usual_bounds
+from controller.decide.model.speeds import Speed
+from controller.decide.search.best_fleet import best_fleet
+from controller.domain import NO_NODES, SECONDS_PER_HOUR, Fleet
+from controller.domain.objective import Objective
+
+GAIN_TOLERANCE, GAIN_SIZES = 1e-3, 200
+"""How exactly a gain is searched, and among how many world sizes: it is a guess anyway."""
+DEADLINE_WEIGHT = 3.0
+"""The weight of a gain that brings a deadline or a budget within reach."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What measuring shall improve: the objective, or a deadline or budget that is out of reach."""
+
+    objective: Objective
+    bounds: Bounds
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The best fleet for the rest of the work, by certain speeds. It is taken to run already."""
+
+    fleet: Fleet
+    worth: float
+    """By the aim, in dollars. Seconds count as what the present fleet costs meanwhile."""
+    usd: float
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is to be gained in one situation."""
+
+    forecaster: Forecaster
+
+    @cached_property
+    def aim(self) -> Aim:
+        """The aim: first the deadline, then the budget, then the objective."""
+        forecaster = self.forecaster
+        objective, bounds = forecaster.situation.settings.objective, usual_bounds(forecaster)
+        if best_fleet(forecaster.model, bounds, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
+            return Aim(objective, bounds)
+        in_time = replace(bounds, max_usd_per_step=None)
+        if best_fleet(forecaster.model, in_time, Objective.COST, GAIN_TOLERANCE, GAIN_SIZES) is not None:
+            return Aim(Objective.COST, in_time, DEADLINE_WEIGHT)
+        return Aim(Objective.TIME, forecaster.bounds, DEADLINE_WEIGHT)
+
+    @cached_property
+    def usd_per_s(self) -> float:
+        """What a second counts: what the present fleet costs in it."""
+        return self.forecaster.model.fleet_usd_per_hour(self.forecaster.situation.current) / SECONDS_PER_HOUR
+
+    def ahead(self, model: FleetModel) -> Ahead:
+        """Returns the best fleet by a model's speeds. Without any allowed fleet its worth is infinite."""
+        found = best_fleet(model, self.aim.bounds, self.aim.objective, GAIN_TOLERANCE, GAIN_SIZES)
+        if found is None:
+            return Ahead(NO_NODES, math.inf, math.inf)
+        usd = found.usd_per_step * self.forecaster.remaining_steps
+        if self.aim.objective is Objective.COST:
+            return Ahead(found.fleet, usd, usd)
+        return Ahead(found.fleet, found.step_s * self.forecaster.remaining_steps * self.usd_per_s, usd)
+
+    @cached_property
+    def known(self) -> Ahead:
+        """The best fleet if nothing is measured."""
+        return self.ahead(self.forecaster.model)
+
+    def guesses(self, base: Fleet) -> dict[str, Speed]:
+        """Returns the expected speeds of the flavors that could be started and were not measured in this run."""
+        situation = self.forecaster.situation
+        here = {*situation.current.present, *base.present}
+        wanted = [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]
+        known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
+        never = situation.unmeasured(wanted)
+        return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}

@@ -1,0 +1,69 @@
+"""The arrays of a shard: its sentence pairs as ids, and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainer.data.samples import Pair
+
+
+@dataclass(frozen=True)
+class ShardArrays:
+    """Sentence pairs in flat arrays: source, target, source, and so on.
+
+    Attributes:
+        ids: The piece ids of all sentences. Shape (ids,).
+        pieces: How many pieces source and target have. Shape (pairs, 2).
+        text: All sentences as UTF-8. Shape (bytes,).
+        text_bytes: How many bytes source and target have. Shape (pairs, 2).
+    """
+
+    ids: NDArray[Any]
+    pieces: NDArray[np.uint32]
+    text: NDArray[np.uint8]
+    text_bytes: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+
+def joined(parts: Sequence[ShardArrays]) -> ShardArrays:
+    """Returns the pairs of all parts, one part after another."""
+    return ShardArrays(
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.pieces for part in parts]),
+        np.concatenate([part.text for part in parts]),
+        np.concatenate([part.text_bytes for part in parts]),
+    )
+
+
+def text_arrays(pairs: Iterable[Pair]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Returns the arrays `text` and `text_bytes` of sentence pairs."""
+    sentences = [text.encode() for pair in pairs for text in pair]
+    counts = np.fromiter(map(len, sentences), dtype=np.uint32, count=len(sentences)).reshape(-1, 2)
+    return np.frombuffer(b"".join(sentences), dtype=np.uint8), counts
+
+
+class MappedText(Sequence[Pair]):
+    """The sentence pairs of a shard, of which each is decoded when it is asked for."""
+
+    def __init__(self, text: NDArray[np.uint8], text_bytes: NDArray[np.uint32]) -> None:
+        self._text = text
+        self._ends = np.cumsum(text_bytes, dtype=np.int64).reshape(-1, 2)  # (pairs, 2)
+        self._starts = self._ends - text_bytes
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Returns a pair; for a slice, a list of pairs."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        starts, ends = self._starts[index].tolist(), self._ends[index].tolist()
+        source, target = (bytes(self._text[start:end]).decode() for start, end in zip(starts, ends, strict=True))
+        return source, target

@@ -1,0 +1,1 @@
+"""Normalising sentence pairs and filtering them, one chunk at a time and in any process."""

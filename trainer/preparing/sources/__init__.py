@@ -1,0 +1,1 @@
+"""Reading raw text: finding its files, opening them whatever they are compressed with, cutting them into chunks."""
