@@ -107,7 +107,7 @@ run "each_flavor_has_its_own_group" {
       vcpus              = 4
       memory_bytes       = 8589934592
       volume_gb          = 20
-      cpu_credits        = null
+      cpu_credits        = tostring(null)
     }
     error_message = "The output flavors must hold group, launch template, market, max_nodes, vCPUs and memory of each flavor."
   }

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sandbox import make_sandbox
+from sandbox import edit_yaml, make_sandbox
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 
@@ -39,6 +39,8 @@ def test_a_training_leaves_nodes_whose_credits_run_out_and_its_bill_is_what_was_
         },
         prices=PRICES,
     )
+    others = ["t2.large", "t2.xlarge", "c5.xlarge", "c5.2xlarge"]
+    edit_yaml(sandbox.environment / "centavo.yml", lambda it: it["limits"].update(exclude=others))
     assert sandbox.centavo("optimize").returncode == 0
     report = sandbox.report
     assert report["status"] == "finished"
