@@ -9,7 +9,7 @@ from functools import cached_property
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
-from controller.decide.model.prior import expected_speeds
+from controller.decide.model.hardware.prior import expected_speeds
 from controller.decide.model.risk import usual_bounds
 from controller.decide.model.speeds import Speed
 from controller.decide.search.best_fleet import best_fleet

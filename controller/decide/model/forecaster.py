@@ -163,11 +163,8 @@ class Forecaster:
         """Returns the forecast with the model's error added, which is taken to be the same on every fleet."""
         extra_s = self.model_error_s * self.remaining_steps
         extra_usd = self.model.fleet_usd_per_hour(forecast.target) * extra_s / SECONDS_PER_HOUR if extra_s else 0.0
-        return replace(
-            forecast,
-            remaining_s=forecast.remaining_s + extra_s,
-            remaining_usd=forecast.remaining_usd + extra_usd,
-        )
+        needed_s, needed_usd = forecast.remaining_s + extra_s, forecast.remaining_usd + extra_usd
+        return replace(forecast, remaining_s=needed_s, remaining_usd=needed_usd)
 
     def to_spare(self, forecast: Forecast) -> float:
         """Returns the share of the needed time or money that is to spare, the smaller one; inf without limits."""

@@ -16,7 +16,7 @@ from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
 from controller.decide.model.durations import learned
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.memory import too_small
+from controller.decide.model.hardware.memory import too_small
 from controller.decide.model.pricing import in_their_mode, usable_prices
 from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.model.starts import began_to_train

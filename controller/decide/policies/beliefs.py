@@ -11,7 +11,7 @@ from controller.decide.exploration.probes import Exploration
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast
 from controller.decide.model.forecaster import Forecaster
-from controller.decide.model.prior import expected_speeds
+from controller.decide.model.hardware.prior import expected_speeds
 from controller.decide.model.situation import Situation
 from controller.decide.policies.stability import overlap_reason, waiting_reason
 from controller.domain import Decision, Risk, Verdict

@@ -6,6 +6,7 @@ import math
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controller.decide.deadlines.situation import Job
 from controller.simulate.traces.trace import Flags
@@ -47,7 +48,7 @@ def omniscient_usd(job: Job, available: Flags) -> float:
     return float(least[:, -1].min())
 
 
-def _take(target: np.ndarray, values: np.ndarray, first: int) -> None:
+def _take(target: NDArray[np.float64], values: NDArray[np.float64], first: int) -> None:
     """Lowers a row to the values where they are less; work beyond the whole counts as the whole."""
     if first < 0:
         values, first = values[-first:], 0

@@ -17,7 +17,7 @@ import pytest
 from controller.decide.exploration.probes import HOPE_SHARE, HOPE_Z, MAX_PROBES_PER_MOVE, OTHER_QUANTILES, Exploration
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
-from controller.decide.model.prior import HINT_LOG_SE
+from controller.decide.model.hardware.prior import HINT_LOG_SE
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings, SwitchingAssumptions

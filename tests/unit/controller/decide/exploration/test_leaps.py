@@ -14,7 +14,7 @@ import pytest
 from controller.decide.exploration.leaps import QUANTILES, Leap, Leaps, is_better_than
 from controller.decide.exploration.probes import Exploration
 from controller.decide.model.forecaster import LEAST_MARGIN
-from controller.decide.model.prior import HINT_LOG_SE
+from controller.decide.model.hardware.prior import HINT_LOG_SE
 from controller.domain import Fleet, Limits
 from controller.domain.objective import Objective
 from tests.unit.controller.decide.exploration.test_exploration import TIMES, TWO_A, exploring

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.decide.model.likeness import likeness
+from controller.decide.model.hardware.likeness import likeness
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from controller.decide.model.prior import (
+from controller.decide.model.hardware.prior import (
     FAMILY_CORRELATION,
     HINT_LOG_SE,
     OTHER_CORRELATION,

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from controller.decide.model.likeness import Processor, family, likeness, processor
-from controller.decide.model.prior import correlation
+from controller.decide.model.hardware.likeness import Processor, family, likeness, processor
+from controller.decide.model.hardware.prior import correlation
 
 NAMES = (
     "c4.large",
