@@ -19,10 +19,12 @@ from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 from controller.domain.reasons.limits import BudgetOutOfReach, DeadlineAndBudgetOutOfReach, DeadlineOutOfReach
 
-TRIES = 5
+TRIES = 3
 """The most searches for a fleet that keeps deadline and budget. A search leaves the cost of the switch out, so its
 result may break them."""
 
+ROOM_TOLERANCE, ROOM_SIZES = 1e-2, 100
+"""How exactly the fastest fleet is searched that could make up for a late one, and among how many world sizes."""
 Margin = Callable[[Fleet], float]
 """The share of time and money that a fleet is to have to spare."""
 
@@ -55,7 +57,7 @@ def fastest_step_s(forecaster: Forecaster) -> float | None:
     """Returns a step of the fastest fleet that is allowed, in seconds; None where no deadline asks for it."""
     if not forecaster.has_deadline_or_budget:
         return None
-    found = best_fleet(forecaster.model, forecaster.bounds, Objective.TIME)
+    found = best_fleet(forecaster.model, forecaster.bounds, Objective.TIME, ROOM_TOLERANCE, ROOM_SIZES)
     return None if found is None else found.step_s
 
 
