@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.domain import Fleet, Move, MovePhase
+from controller.domain.move import MovePart
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import FlavorsNotObtained
 from controller.simulate.nodes import Node
@@ -20,6 +21,8 @@ class Moves:
         """Oldest first."""
         self.unavailable: dict[str, float] = {}
         """Flavors whose growth failed, with the time until which they count as unavailable."""
+        self.durations: dict[MovePart, tuple[float, ...]] = {}
+        """How long the parts of moves took, as a controller measures them."""
 
     def begin(self, target: Fleet, reason: Reason, is_probe: bool, bad_nodes: tuple[str, ...]) -> None:
         """Begins a move: grow, join, shrink. No node ends before its replacement trains."""
@@ -37,8 +40,14 @@ class Moves:
         if boot_s > scenario.boot_timeout_s:
             world.after(scenario.boot_timeout_s, lambda: self._roll_back(started, sorted(added)))
             return
+        if started:
+            self._measured(MovePart.BOOT, boot_s)
+            self._measured(MovePart.CONFIGURE, scenario.configure_s)
         ready_s = boot_s + scenario.configure_s if started else 0.0
         world.after(ready_s, lambda: self._grown(started, target, bad_nodes))
+
+    def _measured(self, part: MovePart, seconds: float) -> None:
+        self.durations[part] = (*self.durations.get(part, ()), seconds)
 
     def _can_grow(self, flavor: str, count: int) -> bool:
         real = self._world.scenario.flavor(flavor)

@@ -57,7 +57,9 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         passes.looked()
         if moves.is_under_way:
             continue
-        history = History(tuple(moves.history), world.spent_usd, dict(moves.unavailable))
+        history = History(
+            tuple(moves.history), world.spent_usd, dict(moves.unavailable), durations=dict(moves.durations)
+        )
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))
         prices = view.prices(is_told=settings.truth is not None)

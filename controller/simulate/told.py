@@ -27,6 +27,7 @@ def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
 
 def _flavor(flavor: SimulatedFlavor, told: Told) -> Flavor:
     is_burstable = told.burstable and flavor.baseline_share < 1
+    knows_credits = is_burstable and told.baselines and flavor.vcpus is not None
     return Flavor(
         name=flavor.name,
         market=Market.SPOT if flavor.spot else Market.ON_DEMAND,
@@ -35,7 +36,13 @@ def _flavor(flavor: SimulatedFlavor, told: Told) -> Flavor:
         memory_bytes=flavor.memory_bytes,
         burstable=is_burstable,
         baseline_share=flavor.baseline_share if is_burstable and told.baselines else None,
+        launch_credits=_launch_credits(flavor) if knows_credits else None,
     )
+
+
+def _launch_credits(flavor: SimulatedFlavor) -> float:
+    """Returns the CPU credits that let a fresh node run at full speed for `credits_s`."""
+    return flavor.credits_s * (flavor.vcpus or 0) * (1 - flavor.baseline_share) / 60
 
 
 def limits_for(scenario: Scenario) -> Limits:

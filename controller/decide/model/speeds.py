@@ -98,13 +98,14 @@ def _bad_nodes(levels: Mapping[str, float], truth: float | None) -> tuple[str, .
 def _pooled(nodes: Mapping[str, Sequence[Sample]], truth: float | None, pace: Pace) -> Speed:
     """Returns one flavor's speed: the median over its good nodes. The error covers noise within and between nodes.
 
-    Nodes without credits are compared with the others by what their speed would be with credits.
+    Nodes without credits are compared with the others by what their speed would be with credits. The truth counts the
+    credits already.
     """
     kept = {node: since_last_shift(samples) for node, samples in nodes.items()}
     centres = {node: median([sample.log_speed for sample in samples]) for node, samples in kept.items()}
     slowed = math.log(pace.lasting_share)
     levels = {node: level - slowed if node in pace.spent else level for node, level in centres.items()}
-    bad = _bad_nodes(levels, None if truth is None else truth - slowed)
+    bad = _bad_nodes(levels if truth is None else centres, truth)
     good = [node for node in kept if node not in bad] or [*kept]
     level = median([levels[node] for node in good])
     samples = [sample for node in good for sample in kept[node]]
@@ -122,9 +123,9 @@ def _pooled(nodes: Mapping[str, Sequence[Sample]], truth: float | None, pace: Pa
         steps=sum(sample.window for sample in samples),
         nodes=len(good),
         compute_time_s=median([sample.compute_time_s for sample in samples]),
-        bad_nodes={node: math.exp(levels[node] - (level if truth is None else truth - slowed)) for node in bad},
+        bad_nodes={n: math.exp(levels[n] - level if truth is None else centres[n] - truth) for n in bad},
         notes=(*([BadNodesLeftOut(bad)] if bad else []), *pace.notes),
-        burst=Burst(math.exp(level), pace.fresh_s, pace.left_s) if slowed else None,
+        burst=Burst(math.exp(level), pace.fresh_s, pace.left_s) if slowed and truth is None else None,
     )
 
 
