@@ -69,7 +69,7 @@ def _lease(plain: dict[str, Any]) -> Lease:
             head=HeadEnding(switch["head"]),
         ),
         fired=None if fired is None else Fired(str(fired["by"]), str(fired["why"]), parse_time(fired["at"])),
-        waits_since=_seconds(plain["waits_since"]),
+        waits_since=_seconds(plain.get("waits_since")),
         run_holder=None if run_holder is None else _holder(run_holder),
     )
 

@@ -75,8 +75,8 @@ def going_away(waits: SwitchWaits, usd_per_hour: float, *, is_limit: bool, reape
     return (
         f"If you go away now and the controller dies, the head gives everything back {at_most('head')}. "
         f"If the head dies too, the workers end themselves {at_most('workers')}. {last}. "
-        f"A training that makes no step is ended {at_most('stalled')}, and one that has ended is given back "
-        f"{at_most('ended')}. "
+        f"A training that has nodes and makes no step is ended {at_most('stalled')}, "
+        f"and one that has ended is given back {at_most('ended')}. "
         f"All of it is counted at {usd(usd_per_hour)} an hour, {price}."
     )
 

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.sandbox import Sandbox, make_sandbox, running_instances, wait_until
+from controller.owning.keys import LEASE
+from tests.support.sandbox import Sandbox, client_of, make_sandbox, running_instances, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(2400)]
 
@@ -44,6 +46,14 @@ def buy_on_spot(sandbox: Sandbox) -> None:
     text = main.read_text()
     assert "{ max_nodes = 12 }" in text
     main.write_text(text.replace("{ max_nodes = 12 }", '{ max_nodes = 12, market = "spot" }'))
+
+
+def lease(sandbox: Sandbox) -> dict[str, Any]:
+    """Returns the cluster's lease."""
+    s3 = client_of(sandbox.root, sandbox.endpoint, "s3")
+    (bucket,) = [one["Name"] for one in s3.list_buckets()["Buckets"] if one["Name"].startswith("centavo-local-")]
+    found: dict[str, Any] = json.loads(s3.get_object(Bucket=bucket, Key=LEASE)["Body"].read())
+    return found
 
 
 def followed(sandbox: Sandbox, file: Path, stack: ExitStack) -> None:
@@ -86,6 +96,7 @@ def test_a_fleet_that_is_taken_back_as_a_whole_costs_little_and_comes_back(tmp_p
     wait_until(lambda: has_told("no spot capacity"), 300, "the run waits")
     wait_until(lambda: not sandbox.running_workers(), 300, "the fleet is gone")
     wait_until(lambda: has_told("stopping the launcher until there is capacity"), 300, "the launcher is stopped")
+    wait_until(lambda: lease(sandbox)["waits_since"] is not None, 120, "the lease tells the wardens of the wait")
     reached = launched_step(sandbox)
     assert "no spot capacity" in sandbox.centavo("status").stdout
     sandbox.control("capacity", dict.fromkeys(FLAVORS, None))
@@ -100,6 +111,6 @@ def test_a_fleet_that_is_taken_back_as_a_whole_costs_little_and_comes_back(tmp_p
     assert report["status"] == "finished" and report["training"]["steps"] == STEPS
     assert 0 <= lost <= MOST_LOST
     assert [notice["kind"] for notice in report["spot"]["notices"]] == ["interruption"] * 2
-    assert waited_s > 0 and report["spot"]["waiting"] is None
+    assert waited_s > 0 and report["spot"]["waiting"] is None and lease(sandbox)["waits_since"] is None
     assert sandbox.running_workers() == {}
     check_followed(follow.read_text(), taken)

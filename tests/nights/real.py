@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,7 +103,7 @@ def _play(kind: RealKind, cluster: Cluster, folder: Path) -> RealOutcome:
     kind.fail(cluster, folder)
     began = last = time.monotonic()
     cost_usd = ran_s = 0.0
-    while paid := [one for one in per_hour if cluster.cloud.state(one) in PAID]:
+    while paid := _paid(cluster, per_hour):
         time.sleep(POLL_S)
         now = time.monotonic()
         cost_usd += sum(per_hour[one] for one in paid) * (now - last) / 3600
@@ -113,3 +113,12 @@ def _play(kind: RealKind, cluster: Cluster, folder: Path) -> RealOutcome:
     if module is not None:
         module.destroy()
     return RealOutcome(kind, said_s, sum(per_hour.values()) * said_s / 3600, ran_s, cost_usd)
+
+
+def _paid(cluster: Cluster, instances: Iterable[str]) -> list[str]:
+    """Returns those of the instances that cost money. EC2 forgets an instance some time after its end."""
+    filters = {"instance-id": list(instances), "instance-state-name": list(PAID)}
+    answer = cluster.cloud.ec2.describe_instances(
+        Filters=[{"Name": name, "Values": values} for name, values in filters.items()]
+    )
+    return [one["InstanceId"] for reservation in answer["Reservations"] for one in reservation["Instances"]]

@@ -197,3 +197,9 @@ def test_eight_racing_takers_give_one_winner(bucket: BucketInMemory, is_there: b
     with ThreadPoolExecutor(8) as threads:
         won = [generation for generation in threads.map(try_it, range(8)) if generation is not None]
     assert won == [2 if is_there else 1]
+
+
+def test_a_lease_of_a_controller_that_tells_of_no_waits_can_be_read(bucket: BucketInMemory) -> None:
+    older = json.loads(to_document(taken(bucket, "one").lease))
+    del older["waits_since"]
+    assert from_document(json.dumps(older).encode()).waits_since is None

@@ -16,7 +16,7 @@ def test_each_switch_is_named_with_its_time_and_its_costs() -> None:
         "If you go away now and the controller dies, the head gives everything back within 20 min (at most $1.20). "
         "If the head dies too, the workers end themselves within 1 h 20 min (at most $4.80). "
         "Should both fail, the reaper ends all of it within 2 h 30 min (at most $9.00). "
-        "A training that makes no step is ended within 2 h 09 min (at most $7.72), "
+        "A training that has nodes and makes no step is ended within 2 h 09 min (at most $7.72), "
         "and one that has ended is given back within 38 min 45 s (at most $2.33). "
         "All of it is counted at $3.60 an hour, the price of the first fleet."
     )
