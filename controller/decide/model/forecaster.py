@@ -80,10 +80,7 @@ class Forecaster:
     # What fleets do
 
     def step_time_s(self, target: Fleet) -> float:
-        """Returns the seconds of a step, as the mean over the rest of the work.
-
-        Bad nodes that `target` keeps make it longer, and CPU credits that are not spent yet make it shorter.
-        """
+        """Returns the mean seconds of a step over the rest of the work, with bad nodes and with CPU credits."""
         return self.model.step_time_s(target) + _beyond_model_s(self, target)
 
     def usd_per_step(self, target: Fleet) -> float:

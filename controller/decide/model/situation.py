@@ -14,14 +14,14 @@ from controller.decide.limits.caps import UNBOUNDED, failed_caps, node_cap, unav
 from controller.decide.limits.surge import Surge
 from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
-from controller.decide.model.durations import learned
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.hardware.memory import too_small
 from controller.decide.model.pricing import in_their_mode, usable_prices
 from controller.decide.model.speeds import Speed, measure_speeds
-from controller.decide.model.starts import began_to_train
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
 from controller.decide.samples.credits import Accounts, Burst
+from controller.decide.samples.durations import learned
+from controller.decide.samples.memory import too_small
+from controller.decide.samples.starts import began_to_train
 from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,

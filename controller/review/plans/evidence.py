@@ -8,8 +8,8 @@ from pathlib import Path
 
 from controller.decide.given import DecisionInput
 from controller.decide.model.estimates import flavor_estimates
-from controller.decide.model.hardware.memory import measured_need, peak_bytes
 from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
+from controller.decide.samples.memory import measured_need, peak_bytes
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fleet, Limits, Observation, Price, Progress
 from controller.observe.progress import read_progress

@@ -1,1 +1,1 @@
-"""What the hardware of an instance type tells: its speed, how alike two types are, whether a training fits it."""
+"""What the hardware of an instance type tells of its speed, and how alike two types are."""

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from controller.decide import DecideSettings, SwitchingAssumptions
-from controller.decide.model.durations import ASSUMED_SD, BETWEEN_RUNS_SD, WITHIN_SD, expected, learned
+from controller.decide.samples.durations import ASSUMED_SD, BETWEEN_RUNS_SD, WITHIN_SD, expected, learned
 from controller.domain.move import MovePart
 from tests.support.training import Training
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controller.decide import DecideSettings
-from controller.decide.model.hardware.memory import peak_bytes, too_small
+from controller.decide.samples.memory import peak_bytes, too_small
 from controller.domain import Flavor, Fleet, Limits, Observation, Price, TrainingState, Verdict
 from controller.domain.memory import MIB, MemoryNeed, memory_shortage
 from controller.domain.reasons.flavors import MemoryTooSmall
