@@ -6,9 +6,12 @@ import math
 from functools import reduce
 
 import numpy as np
+import numpy.typing as npt
 
 from controller.decide.deadlines.situation import Job
 from controller.simulate.traces.trace import Flags
+
+Floats = npt.NDArray[np.float64]
 
 
 def omniscient_usd(job: Job, available: Flags) -> float:
@@ -47,7 +50,7 @@ def omniscient_usd(job: Job, available: Flags) -> float:
     return float(least[:, -1].min())
 
 
-def _take(target: np.ndarray, values: np.ndarray, first: int) -> None:
+def _take(target: Floats, values: Floats, first: int) -> None:
     """Lowers a row to the values where they are less; work beyond the whole counts as the whole."""
     if first < 0:
         values, first = values[-first:], 0

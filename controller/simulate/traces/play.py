@@ -46,7 +46,8 @@ def play(policy: Policy, job: Job, available: Flags) -> Played:
     """
     if len(available) * job.step_s < job.time_s - ROUNDING_S:
         raise ValueError("the traces end before the job's deadline")
-    seen, running, left_s, work_s = Seen(), WAIT, 0.0, job.work_s
+    running: Choice = WAIT
+    seen, left_s, work_s = Seen(), 0.0, job.work_s
     usd, change_overs, spent_s = 0.0, 0, {OnDemand: 0.0, Spot: 0.0, Wait: 0.0}
     at = 0
     while work_s > ROUNDING_S and job.time_s - at * job.step_s > ROUNDING_S:
