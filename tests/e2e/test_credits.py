@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sandbox import edit_yaml, make_sandbox
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1800)]
 
 INITIAL = {"t2.medium": 2, "c5.large": 1}
 PRICES = {"t2.medium": 0.464, "c5.large": 0.85, "t3.micro": 0.104}
