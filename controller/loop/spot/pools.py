@@ -11,6 +11,7 @@ from controller.decide.replacing.pools import Pool, chosen
 from controller.decide.settings import DecideSettings
 from controller.domain import FlavorEstimate, Fleet, History, Market, Price
 from controller.domain.observed.spot import Shortage, SpotSettings
+from controller.domain.prices.price import floor_name
 from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.loop.decide_settings import decide_settings
 from controller.loop.job import Job
@@ -83,20 +84,26 @@ class Pools:
             is_sound = price is not None and price_fault(price, now, settings) is None
             is_fit = flavor not in barred and not _is_too_small(estimates.get(flavor))
             if price is not None and is_sound and is_fit and self.market(flavor) in markets:
-                found.append(self._pool(price, estimates.get(flavor), settings))
+                next_node = prices.get(floor_name(flavor)) if self._buys_on_demand(flavor) else None
+                found.append(self._pool(flavor, next_node or price, estimates.get(flavor), settings))
         return found
 
-    def _pool(self, price: Price, estimate: FlavorEstimate | None, settings: DecideSettings) -> Pool:
-        """Returns a pool, judged by the last decision's estimate of its speed."""
-        flavor = price.flavor
+    def _used(self, flavor: str) -> int:
+        return sum(worker.flavor == flavor for worker in self._job.cluster.last_workers())
+
+    def _buys_on_demand(self, flavor: str) -> bool:
+        """Returns whether the next node of a flavor is one of those that its group buys on demand."""
+        return self._used(flavor) < self._job.cluster.made.outputs.floors.get(flavor, 0)
+
+    def _pool(self, flavor: str, price: Price, estimate: FlavorEstimate | None, settings: DecideSettings) -> Pool:
+        """Returns a pool, judged by the last decision's estimate of its speed and by the price of its next node."""
         limits = replace(self._job.environment.limits(), max_nodes=None)  # that of the fleet that trains, which stays
         usd = effective_usd_per_hour(price, settings)
         tokens_per_s = None if estimate is None else estimate.tokens_per_s
         known = settings.flavors[flavor]
-        used = sum(worker.flavor == flavor for worker in self._job.cluster.last_workers())
         return Pool(
             flavor,
-            max(0, node_cap(flavor, limits, settings) - used),
+            max(0, node_cap(flavor, limits, settings) - self._used(flavor)),
             price.usd_per_hour,
             usd / (tokens_per_s * 0.0036) if tokens_per_s else usd / (known.vcpus or 1),
             is_measured=bool(tokens_per_s),

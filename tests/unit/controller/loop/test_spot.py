@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from controller.domain import Decision, Fleet, MovePhase, NoticeKind, Verdict
+from controller.domain import Decision, Fleet, MovePhase, NoticeKind, Price, Verdict
+from controller.domain.prices.price import floor_name
 from controller.domain.reasons import Said
 from controller.domain.reasons.spot import NodesTakenBack
+from controller.edges.terraform import Outputs
 from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.harness import SETTINGS, SPEEDS, Controller, new_world
 from tests.unit.controller.world import World
@@ -187,6 +189,19 @@ def test_the_hourly_limit_holds_while_a_node_is_replaced(tmp_path: Path, most_us
     run.to_the_end()
     assert run.world.most_spent_usd_per_hour <= most_usd
     assert run.told("can be replaced only when they are gone")
+
+
+@pytest.mark.parametrize(("floor", "expected"), [(0, "c5.xlarge"), (1, "c5.large")])
+def test_a_replacement_that_its_group_would_buy_on_demand_has_to_keep_the_hourly_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, floor: int, expected: str
+) -> None:
+    monkeypatch.setattr(Outputs, "floors", property(lambda outputs: {"c5.xlarge": floor}))
+    given = settings(limits={"min_nodes": 3, "max_nodes": 3, "max_usd_per_hour": 1.0})
+    run = Run(tmp_path, interrupt_one, settings=given, on_spot=("c5.large", "c5.xlarge"))
+    run.controller.prices[floor_name("c5.xlarge")] = Price("c5.xlarge", 2.0)
+    run.to_the_end()
+    (move,) = run.controller.journal.moves()
+    assert isinstance(move.reason, NodesTakenBack) and move.reason.replaced_by == Fleet({expected: 1})
 
 
 def test_a_controller_that_begins_anew_knows_of_the_shortage(tmp_path: Path) -> None:
