@@ -7,6 +7,9 @@ would fail by it, and mutants be caught by it.
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import boto3
 import pytest
@@ -52,6 +55,13 @@ def _folder(config: pytest.Config, item: pytest.Item) -> str:
 def _new_session_of_aws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets boto3 look for credentials anew in each test. Its default session keeps those of an earlier test's cloud."""
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+
+@pytest.fixture
+def socket_folder() -> Iterator[Path]:
+    """A folder with a short path: that of a Unix socket has at most 107 characters, and `tmp_path` may need 75."""
+    with tempfile.TemporaryDirectory(prefix="c-") as name:
+        yield Path(name)
 
 
 @pytest.hookimpl(tryfirst=True)

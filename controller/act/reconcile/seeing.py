@@ -22,6 +22,8 @@ _OUT_OF_SERVICE = (WorkerState.ABSENT, WorkerState.LEFT, WorkerState.DEAD)
 _ENDED = (TrainingState.FINISHED, TrainingState.INTERRUPTED)
 _MAY_TRAIN = (Standing.TRAINS, Standing.TRAINS_OTHERWISE, Standing.SILENT)
 """The standings of a node that EC2 takes back and that may still be a rank."""
+_MAY_GET_A_RANK = (Standing.STARTING, Standing.WARM)
+"""The standings of a member that the launcher makes a rank of without asking anybody."""
 _NO_HOSTS: frozenset[str] = frozenset()
 
 
@@ -96,9 +98,10 @@ class _Look:
     def _has_left_for_good(self, node: str, standing: Standing, is_member: bool) -> bool:
         """Returns whether EC2 takes a node back whose rank has left, so that none begins there again.
 
-        A member whose worker is warm may have a rank of which nothing is known.
+        A member whose worker warms up or is warm may have a rank of which nothing is known, or get one at any moment:
+        so it is after the launcher was started again.
         """
-        may_train = standing in _MAY_TRAIN or (is_member and standing is Standing.WARM)
+        may_train = standing in _MAY_TRAIN or (is_member and standing in _MAY_GET_A_RANK)
         return self._noticed.get(node) is NoticeKind.INTERRUPTION and not may_train
 
 

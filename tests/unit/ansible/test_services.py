@@ -104,8 +104,8 @@ class Node:
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
-    node = Node(tmp_path / "n")
+def node(socket_folder: Path) -> Iterator[Node]:
+    node = Node(socket_folder / "n")
     yield node
     node.power_off()
 

@@ -43,8 +43,9 @@ def until(condition: Callable[[], bool], what: str) -> None:
 class Node:
     """A node in a folder, reached without SSH."""
 
-    def __init__(self, folder: Path, role: str) -> None:
+    def __init__(self, folder: Path, socket_folder: Path, role: str) -> None:
         self.folder, self.root, self.role = folder, folder / "centavo", role
+        self.socket_folder = socket_folder
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
             "ANSIBLE_CONFIG": str(ROOT / "ansible" / "ansible.cfg"),
@@ -77,7 +78,7 @@ class Node:
             "region": "us-east-1", "run": "run-1", "training_config": str(self.folder / "training.yml"),
             "package": str(self.folder / "run" / "trainer.zip"), "corpus": {"settings": {}, "files": []},
         }  # fmt: skip
-        env = {"HOME": str(self.folder), "USER": "unit", "TMPDIR": str(self.folder)}
+        env = {"HOME": str(self.folder), "USER": "unit", "TMPDIR": str(self.socket_folder)}
         extra = {
             "centavo": centavo,
             "ansible_env": env,
@@ -127,8 +128,8 @@ class Node:
 
 
 @pytest.fixture(params=["head", "worker"])
-def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Node]:
-    one = Node(tmp_path, request.param)
+def node(request: pytest.FixtureRequest, tmp_path: Path, socket_folder: Path) -> Iterator[Node]:
+    one = Node(tmp_path, socket_folder, request.param)
     try:
         yield one
     finally:

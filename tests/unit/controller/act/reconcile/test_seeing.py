@@ -182,7 +182,7 @@ def test_a_rank_that_failed_since_the_hosts_file_was_written_has_failed_and_says
         (NoticeKind.INTERRUPTION, FACT, WorkerState.WARM, False),
         (NoticeKind.INTERRUPTION, None, WorkerState.LEFT, True),
         (NoticeKind.INTERRUPTION, None, WorkerState.WARM, False),
-        (NoticeKind.INTERRUPTION, None, WorkerState.STARTING, True),
+        (NoticeKind.INTERRUPTION, None, WorkerState.STARTING, False),
         (NoticeKind.INTERRUPTION, None, None, False),
         (NoticeKind.REBALANCE, FACT, WorkerState.WARM, False),
         (NoticeKind.REBALANCE, None, WorkerState.WARM, False),

@@ -164,11 +164,18 @@ def test_on_a_terminal_there_are_lines_too_where_they_are_asked_for(
 
 
 def test_what_was_asked_for_is_kept_so_that_the_run_can_be_repeated(context: Context, run: SyntheticRun) -> None:
-    with reporting(context, run.journal, asked("--deadline", "2h30m", "--budget", "5", "--interval", "4")):
+    words = ("--deadline", "2h30m", "--confidence", "0.9", "--budget", "5", "--interval", "4")
+    with reporting(context, run.journal, asked(*words)):
         pass
     setup = json.loads((run.journal.directory / "setup.json").read_text())
     assert setup["command"] == {
-        "ENV": "test", "POLICY": "cheapest-fleet", "INTERVAL": 4.0, "DEADLINE": "2h30m", "BUDGET": "5"}  # fmt: skip
+        "ENV": "test",
+        "POLICY": "cheapest-fleet",
+        "INTERVAL": 4.0,
+        "DEADLINE": "2h30m",
+        "BUDGET": "5",
+        "CONFIDENCE": "0.9",
+    }
 
 
 class CloudWatch:
