@@ -167,7 +167,7 @@ def stopped_when_ready(made: Terraform, tmp_path: Path) -> None:
 def test_terraform_is_asked_to_stop_before_it_is_killed_so_that_it_gives_its_lock_back(
     terraform: FakeCommand, tmp_path: Path
 ) -> None:
-    script = f"trap 'echo gave the lock back; exit 1' INT; touch {tmp_path}/ready; sleep 600 & wait"
+    script = f"trap 'echo gave the lock back; exit 1' INT; touch {tmp_path}/ready; while :; do sleep 0.1; done"
     stopped_when_ready(terraform(script), tmp_path)
     assert "gave the lock back" in (tmp_path / "terraform.log").read_text()
     assert not any((tmp_path / "terraform").iterdir())
