@@ -130,7 +130,7 @@ def _add_translate(commands: _Commands) -> None:
 
 
 def _add_score(commands: _Commands) -> None:
-    score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
+    score = commands.add_parser("score", help="BLEU and chrF (sacreBLEU), and exact match of translations")
     score.add_argument("hypotheses", type=Path, help="a file of translations, one a line")
     score.add_argument("references", type=Path, help="a file of the right translations, one a line")
     score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"),
@@ -335,5 +335,8 @@ def _score(options: argparse.Namespace) -> int:
 
     hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     result = score(hypotheses, references, options.tokenize, options.lowercase)
-    print(f"BLEU {result.bleu:.2f} ({result.signature}), exact match {result.exact_match:.2%}")
+    print(
+        f"BLEU {result.bleu:.2f} ({result.signature}), chrF {result.chrf:.2f} ({result.chrf_signature}), "
+        f"exact match {result.exact_match:.2%}"
+    )
     return 0

@@ -9,6 +9,7 @@ and of `LabelSmoothing` with `MaskedSoftmaxCELoss`. A test compares the loss and
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,19 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
     """
 
     def __init__(
-        self, network: Any, heads: int, dropout: float, attention_dropout: float, smoothing: float, precision: str
+        self,
+        network: Any,
+        heads: int,
+        dropout: float,
+        attention_dropout: float,
+        smoothings: Sequence[float],
+        precision: str,
     ) -> None:
         super().__init__(prefix="fused_")
         self.params.update(network.collect_params())
         self.heads, self.low_precision = heads, precision == "bfloat16"
         self.dropout, self.attention_dropout = dropout, attention_dropout
-        self._smoothing = smoothing
+        self._smoothings = tuple(smoothings)
         self._layers = len(network.encoder.transformer_cells)
         self.embedding = network.src_embed[0].weight
         self.bias = network.tgt_proj.bias
@@ -85,7 +92,7 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
             parameters: By the names that this block has given them.
 
         Returns:
-            The sum of the loss over the labels within the target lengths, shape (1,).
+            The sum of the loss over the labels within the target lengths, one for each smoothing: shape (smoothings,).
         """
         src, src_len, tgt, tgt_len, labels, seed = inputs
         graph = _Graph(F, parameters, seed, self)
@@ -98,7 +105,9 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
             hidden = graph.self_attend(hidden, tgt_len, f"decoder{index}_self", causal=1)
             hidden = graph.cross_attend(hidden, memory, tgt_len, src_len, f"decoder{index}_cross")
             hidden = graph.feed_forward(hidden, f"decoder{index}")
-        return F.centavo_cross_entropy(graph.scores(hidden), labels, tgt_len, smoothing=self._smoothing)[0]
+        scores = graph.scores(hidden)  # (B * T, vocabulary)
+        losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]
+        return losses[0] if len(losses) == 1 else F.concat(*losses, dim=0)
 
 
 class _Graph:

@@ -10,6 +10,7 @@ but the settings, so that old ranks, new ranks and checkpoints match. On a CPU t
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from mxnet import autograd, gluon
 from trainer.files.atomic import replaced, write_atomically
 from trainer.model.fused_graph import NO_DROPOUT, FusedTransformer
 from trainer.model.reference_loss import ReferenceTransformer
-from trainer.settings.model import Architecture, ModelSettings
+from trainer.settings.model import ModelSettings
 
 PARAMETERS_FILE = "model.params"
 METADATA_FILE = "model.json"
@@ -71,16 +72,18 @@ class TranslationModel:
             prefix="transformer_",
         )
         self.fused = fused
-        self._loss = self._make_loss(sizes)
+        if not fused:
+            _drop_attention(self.network, sizes.dropout_of_attention)
+        self._loss = self._make_loss([settings.label_smoothing])
+        self._losses: Any = None
         self._no_dropout = mx.nd.array([NO_DROPOUT], dtype="int32")
 
-    def _make_loss(self, sizes: Architecture) -> Any:
-        smoothing = self.settings.label_smoothing
-        if self.fused:
-            dropouts = (sizes.dropout, sizes.dropout_of_attention)
-            return FusedTransformer(self.network, sizes.heads, *dropouts, smoothing, self.settings.precision)
-        _drop_attention(self.network, sizes.dropout_of_attention)
-        return ReferenceTransformer(self.network, smoothing, self.vocab_size)
+    def _make_loss(self, smoothings: Sequence[float]) -> Any:
+        if not self.fused:
+            return ReferenceTransformer(self.network, smoothings, self.vocab_size)
+        sizes = self.settings.architecture()
+        dropouts = (sizes.dropout, sizes.dropout_of_attention)
+        return FusedTransformer(self.network, sizes.heads, *dropouts, smoothings, self.settings.precision)
 
     def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
         """Computes the label-smoothed cross-entropy, summed over the target tokens.
@@ -98,11 +101,24 @@ class TranslationModel:
             The loss in nats, a scalar NDArray, and the number of target tokens.
         """
         with autograd.pause(train_mode=autograd.is_training()):
-            predicted = tgt_len - 1  # (sentences,)
-            inputs, labels = tgt[:, :-1], tgt[:, 1:]  # (sentences, target length - 1)
-            tokens = float(predicted.sum().asscalar())
-            seed = self._seed(src.context)
-        return self._loss(src, src_len, inputs, predicted, labels, seed)[0], tokens
+            inputs = self._inputs(src, src_len, tgt, tgt_len)
+            tokens = float(inputs[3].sum().asscalar())
+        return self._loss(*inputs)[0], tokens
+
+    def losses(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[float, float]:
+        """Computes the cross-entropy in nats, summed over the target tokens: with label smoothing and without it.
+
+        The arguments are those of `loss`. There is no dropout, and there are no gradients.
+        """
+        if self._losses is None:  # only a training that validates needs this graph
+            self._losses = self._make_loss([self.settings.label_smoothing, 0.0])
+            self._losses.hybridize()
+        smoothed, unsmoothed = self._losses(*self._inputs(src, src_len, tgt, tgt_len)).asnumpy().tolist()
+        return smoothed, unsmoothed
+
+    def _inputs(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, ...]:
+        """Returns what the graph takes: the decoder reads all ids but the last, and predicts all but the first."""
+        return src, src_len, tgt[:, :-1], tgt_len - 1, tgt[:, 1:], self._seed(src.context)
 
     def _seed(self, device: Any) -> Any:
         if not autograd.is_training():

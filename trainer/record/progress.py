@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from trainer.checkpoint.log_lines import LogLines
+from trainer.record.validation import Validation, is_better, name_of
 from trainer.settings.training import StopSettings
+from trainer.settings.validation import Measure
 
 
 @dataclass
@@ -25,7 +27,8 @@ class Progress:
         steps_lost: Steps that were undone and made again. None: unknown, since a training that ends without a
             checkpoint leaves no count.
         restarts: How often the training was resumed from a checkpoint.
-        best_validation: The lowest validation loss so far.
+        measure: What validations are judged by.
+        best_validation: The best value of the measure so far.
         poor_validations: Validations since then.
         stopped: Why the training ended early.
         changes: The changes of the world.
@@ -42,6 +45,7 @@ class Progress:
     replicas_equal_at: int = 0
     steps_lost: int | None = 0
     restarts: int = 0
+    measure: Measure = "loss"
     best_validation: float | None = None
     poor_validations: int = 0
     stopped: str | None = None
@@ -90,18 +94,20 @@ class Progress:
         """Whether the validation loss of this step is in the log."""
         return any(line["step"] == self.step and "validation_loss" in line for line in self.log[-1:])
 
-    def resume(self, was_stopped: bool, patience: int | None) -> None:
+    def resume(self, was_stopped: bool, patience: int | None, measure: Measure = "loss") -> None:
         """Continues from a checkpoint.
 
         Args:
             was_stopped: Whether the checkpoint was written because the training was told to stop. Any other one may be
                 older than the last step, so that nobody knows how many steps are lost.
             patience: The present setting. An early stop holds only if it follows from it.
+            measure: The present setting. What was best by another measure is forgotten.
         """
         self.restarts += 1
         self.skipped_in_a_row = 0
         if not was_stopped:
             self.steps_lost = None
+        self.judge_by(measure)
         if patience is None or self.poor_validations < patience:
             self.stopped = None
 
@@ -127,11 +133,23 @@ class Progress:
         if self.steps_lost is not None:
             self.steps_lost += steps
 
-    def judge(self, validation_loss: float, patience: int | None) -> None:
-        """Takes a validation loss (nats per token). After `patience` poor ones in a row the training is to stop."""
-        if self.best_validation is None or validation_loss < self.best_validation:
-            self.best_validation, self.poor_validations = validation_loss, 0
-            return
+    def judge_by(self, measure: Measure) -> None:
+        """Judges validations by `measure` from now on. What was best by another one is forgotten."""
+        if measure != self.measure:
+            self.measure, self.best_validation, self.poor_validations = measure, None, 0
+
+    def judge(self, validation: Validation, patience: int | None) -> bool:
+        """Takes a validation. After `patience` poor ones in a row the training is to stop.
+
+        Returns:
+            Whether it is the best so far.
+        """
+        value = validation.value(self.measure)
+        if is_better(self.measure, value, self.best_validation):
+            self.best_validation, self.poor_validations = value, 0
+            return True
         self.poor_validations += 1
         if patience is not None and self.poor_validations >= patience:
-            self.stopped = f"no better validation loss than {self.best_validation:.4f} in {patience} validations"
+            best = f"{name_of(self.measure)} than {self.best_validation:.4f}"
+            self.stopped = f"no better validation {best} in {patience} validations"
+        return False

@@ -10,6 +10,7 @@ from trainer.settings.data import BatchSettings, CorpusSettings, VocabularySetti
 from trainer.settings.horovod import HorovodSettings
 from trainer.settings.model import ModelSettings
 from trainer.settings.section import Number, Section
+from trainer.settings.validation import ValidationSettings
 
 MOST_WAITING_BYTES = 64 << 20
 """The largest checkpoint that waits while another one is written. A larger one is left out: it would take memory."""
@@ -49,10 +50,10 @@ class StopSettings(Section):
     tokens: int | None = Field(default=None, description="target tokens")
     epochs: int | None = Field(default=None, description="times that the training text is read")
     patience: int | None = Field(
-        default=None, description="also end when the validation loss has not improved for this many validations"
+        default=None, description="also end when validation.measure has not improved for this many validations"
     )
     validate_every_steps: int = Field(
-        default=0, ge=0, description="how often the validation loss is computed, which goes into train.log; 0: never"
+        default=0, ge=0, description="steps between two validations, whose results go into train.log; 0: there are none"
     )
 
     @model_validator(mode="after")
@@ -168,6 +169,7 @@ class Settings(Section):
     horovod: HorovodSettings = HorovodSettings()
     elastic: ElasticSettings = ElasticSettings()
     balance: BalanceSettings = BalanceSettings()
+    validation: ValidationSettings = ValidationSettings()
     checkpoint: CheckpointSettings = CheckpointSettings()
     facts: FactSettings = FactSettings()
     translate: TranslateSettings = TranslateSettings()
@@ -178,5 +180,9 @@ class Settings(Section):
         if self.batch.max_tokens > limit:
             raise ValueError(
                 f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise or lower one"
+            )
+        if not self.stop.validate_every_steps and self.validation != ValidationSettings():
+            raise ValueError(
+                "validation says how to validate, and there are no validations: set stop.validate_every_steps"
             )
         return self

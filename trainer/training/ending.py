@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import numpy as np
+
 from trainer.elastic.errors import WorldLostError
-from trainer.elastic.exchange import broadcast_object, gather_objects
+from trainer.elastic.exchange import broadcast_object, gather_objects, sum_vector
 from trainer.elastic.failures import translating_failures
 from trainer.elastic.world import World
 from trainer.inference.score import score
-from trainer.inference.translate import translate
+from trainer.record.progress import Progress
 from trainer.training.divergence import check_parameters
 from trainer.training.loop import Training
 from trainer.training.replicas import compare
 from trainer.training.results import keep_results
 from trainer.training.state import average
+from trainer.training.translating import translate_together
 
 log = logging.getLogger(__name__)
 
@@ -90,15 +93,19 @@ def _scores(training: Training, world: World, digests: list[str]) -> dict[str, A
     """Returns the content of scores.json. Collective: each rank translates a part of the test split."""
     progress, settings = training.state.progress, training.prepared.settings.translate
     test = training.prepared.test
-    hypotheses = _translations(training, world, [source for source, _ in test])
+    sources = [source for source, _ in test]
+    hypotheses = translate_together(training.prepared, world, training.shares, sources, settings, _meet)
     result = score(hypotheses, [target for _, target in test], settings.tokenize, settings.lowercase)
     return {
         "steps": progress.step,
         "tokens": progress.tokens,
         "final_loss": progress.loss,
         "bleu": result.bleu,
+        "chrf": result.chrf,
         "exact_match": result.exact_match,
         "signature": result.signature,
+        "chrf_signature": result.chrf_signature,
+        "validation": _validation(progress),
         "steps_lost": progress.steps_lost,
         "skipped_updates": progress.skipped_updates,
         "replicas_corrected": progress.replicas_corrected,
@@ -113,10 +120,15 @@ def _scores(training: Training, world: World, digests: list[str]) -> dict[str, A
     }
 
 
-def _translations(training: Training, world: World, sentences: list[str]) -> list[str]:
-    """Returns the translations of `sentences`, of which rank r translates number r, r + size, and so on."""
-    prepared = training.prepared
-    mine = sentences[world.rank :: world.size]
-    translated = translate(prepared.model, prepared.vocabulary, mine, prepared.settings.translate)
-    by_rank = gather_objects(translated, "translations")
-    return [by_rank[index % world.size][index // world.size] for index in range(len(sentences))]
+def _meet() -> None:
+    """Lets a rank that is lost while the test split is translated show at once. Collective."""
+    sum_vector(np.zeros(1), "meeting")
+
+
+def _validation(progress: Progress) -> dict[str, Any] | None:
+    """Returns what the last validation has measured, and the best value so far; None: there was none."""
+    last = next((line for line in reversed(progress.log) if "validation_loss" in line), None)
+    if last is None:
+        return None
+    measures = {name.removeprefix("validation_"): value for name, value in last.items() if name != "t"}
+    return {"measure": progress.measure, "best": progress.best_validation, "last": measures}

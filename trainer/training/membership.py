@@ -86,7 +86,8 @@ class Membership:
             )
         if checkpoint is not None:
             self._state.load(checkpoint)
-            self._state.progress.resume(checkpoint.stopped, self._prepared.settings.stop.patience)
+            settings = self._prepared.settings
+            self._state.progress.resume(checkpoint.stopped, settings.stop.patience, settings.validation.measure)
             log.info("resumed from the checkpoint of step %d", checkpoint.step)
 
     def _discard_undone(self, world: World) -> None:

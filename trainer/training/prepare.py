@@ -38,6 +38,7 @@ class Prepared:
 
     Attributes:
         validation: The samples of the validation split.
+        validation_pairs: The sentence pairs that are translated at every validation; none where it only has a loss.
         test: The sentence pairs that are translated at the end.
         parameters: The model's Gluon Parameters by name. The optimizer and the gradients have the same order.
         share_limit: The largest share of the global batch that this node's memory has room for; None: all of it.
@@ -48,6 +49,7 @@ class Prepared:
     vocabulary: Vocabulary
     batches: BatchStream
     validation: list[Sample]
+    validation_pairs: list[Pair]
     test: list[Pair]
     share_limit: float | None
     model: TranslationModel
@@ -84,7 +86,8 @@ def prepare(settings: Settings) -> Prepared:
         vocabulary=vocabulary,
         batches=batches,
         validation=_validation_samples(settings, corpus, vocabulary),
-        test=_test_pairs(settings, corpus, vocabulary),
+        validation_pairs=_validation_pairs(settings, corpus, vocabulary),
+        test=_pairs(corpus, "test", vocabulary, settings.translate.test_sentences),
         share_limit=share_limit,
         model=model,
         parameters=parameters,
@@ -125,9 +128,21 @@ def _validation_samples(settings: Settings, corpus: PreparedCorpus, vocabulary: 
     return [sample for shard in shards.all() for sample in shard.within(limit).samples]
 
 
-def _test_pairs(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> list[Pair]:
-    most = settings.translate.test_sentences
-    texts = (shard.texts for shard in corpus.shards("test", vocabulary, with_text=True).all())
+def _validation_pairs(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> list[Pair]:
+    if settings.validation.decode == "none":
+        return []
+    pairs = _pairs(corpus, "validation", vocabulary, settings.validation.sentences)
+    if not pairs:
+        raise TrainingFailedError(
+            f"validation.decode is {settings.validation.decode}, but the corpus has no pair for validation: set it to "
+            "none"
+        )
+    return pairs
+
+
+def _pairs(corpus: PreparedCorpus, split: str, vocabulary: Vocabulary, most: int | None) -> list[Pair]:
+    """Returns the first `most` pairs of a split as text; None: all."""
+    texts = (shard.texts for shard in corpus.shards(split, vocabulary, with_text=True).all())
     pairs = (text[index] for text in texts if text is not None for index in range(len(text)))
     return list(itertools.islice(pairs, most))
 

@@ -112,7 +112,7 @@ class TrainingState:
         progress = self.progress
         decisive = (
             *(self._adam.updates, progress.step, progress.cursor, progress.tokens, progress.skipped_in_a_row),
-            *(progress.best_validation, progress.poor_validations, progress.stopped),
+            *(progress.measure, progress.best_validation, progress.poor_validations, progress.stopped),
         )
         return hashlib.sha256(f"{crc} {decisive}".encode()).hexdigest()
 

@@ -1,30 +1,57 @@
-"""The loss of the validation split, and of a few sentences of it."""
+"""Measuring the model on the validation split: losses, and scores of translations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from trainer.data.batch import collate
+from trainer.data.split import deal
 from trainer.elastic.exchange import sum_vector
 from trainer.elastic.world import World
+from trainer.inference.score import score
+from trainer.record.validation import Validation
 from trainer.training.batch_arrays import arrays_of
 from trainer.training.prepare import Prepared
+from trainer.training.translating import translate_together
 
 BATCH_SENTENCES = 64
 
 
-def validation_loss(prepared: Prepared, world: World) -> float:
-    """Returns the mean loss in nats per target token. Collective: each rank computes a part of the split."""
-    mine = sorted(prepared.validation[world.rank :: world.size], key=lambda sample: len(sample[1]))
-    total = np.zeros(2)
+def validate(prepared: Prepared, world: World, shares: Sequence[float], meet: Callable[[], None]) -> Validation:
+    """Measures the model on the validation split. Collective: each rank takes a part in proportion to its share.
+
+    Args:
+        prepared: The training.
+        world: The ranks that train together.
+        shares: The share of each rank.
+        meet: What all ranks do together after each batch that they translate; see `translate_together`.
+    """
+    losses = validation_losses(prepared, world, shares)
+    pairs = prepared.validation_pairs
+    if not pairs:
+        return Validation(*losses)
+    settings = prepared.settings.translate
+    if prepared.settings.validation.decode == "greedy":
+        settings = settings.model_copy(update={"beam_size": 1})
+    hypotheses = translate_together(prepared, world, shares, [source for source, _ in pairs], settings, meet)
+    result = score(hypotheses, [target for _, target in pairs], settings.tokenize, settings.lowercase)
+    return Validation(*losses, result.bleu, result.chrf)
+
+
+def validation_losses(prepared: Prepared, world: World, shares: Sequence[float]) -> tuple[float, float]:
+    """Returns the mean loss in nats per target token, with label smoothing and without it. Collective."""
+    samples = prepared.validation
+    parts = deal([len(target) for _, target in samples], shares)
+    mine = sorted((samples[index] for index in parts[world.rank]), key=lambda sample: len(sample[1]))
+    total = np.zeros(3)
     for start in range(0, len(mine), BATCH_SENTENCES):
         batch = collate(mine[start : start + BATCH_SENTENCES], prepared.vocabulary.pad_id)
-        total += float(prepared.model.loss(*arrays_of(batch))[0].asscalar()), batch.target_tokens
+        total += *prepared.model.losses(*arrays_of(batch)), batch.target_tokens
     total = sum_vector(total, "validation")
-    return float(total[0] / total[1])
+    return float(total[0] / total[2]), float(total[1] / total[2])
 
 
 def probe_loss(prepared: Prepared) -> float:

@@ -58,7 +58,7 @@ def test_fused_loss_and_gradients_equal_those_of_gluonnlp(smoothing: float, hybr
     made = model.build(ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing}), VOCABULARY)
     disturb(made)
     made.hybridize(hybrid)
-    reference = ReferenceTransformer(made.network, smoothing, VOCABULARY)
+    reference = ReferenceTransformer(made.network, [smoothing], VOCABULARY)
     for seed, shape in enumerate([(5, 21, 19), (1, 1, 2), (3, 40, 33)]):
         arrays = batch(seed, *shape)
         loss, gradients = loss_and_gradients(made, *arrays)
@@ -144,6 +144,19 @@ def test_there_is_no_dropout_outside_training() -> None:
     with_dropout = model.build(ModelSettings(**settings), VOCABULARY)
     without = model.build(SMALL, VOCABULARY)
     assert float(with_dropout.loss(*batch())[0].asscalar()) == float(without.loss(*batch())[0].asscalar())
+
+
+@pytest.mark.parametrize("on", ["on", "off"])
+def test_a_validation_has_the_loss_with_smoothing_and_without(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
+    if on == "off":
+        monkeypatch.setattr(library, "load", lambda: False)
+    options = {**SMALL.model_dump(), "dropout": 0.5}
+    smooth, sharp = (
+        model.build(ModelSettings(**{**options, "label_smoothing": one}), VOCABULARY) for one in (0.2, 0.0)
+    )
+    expected = [float(made.loss(*batch())[0].asscalar()) for made in (smooth, sharp)]
+    assert smooth.losses(*batch()) == pytest.approx(expected, rel=1e-6)
+    assert expected[0] > expected[1]
 
 
 def test_the_loss_counts_target_tokens_without_the_first() -> None:

@@ -54,6 +54,10 @@ def test_everything_but_the_amount_of_work_has_a_default() -> None:
             "optimizer.learning_rate: must be positive",
         ),
         ({"stop": {"steps": 5}, "corpus": {"train": "a.txt"}}, "corpus.train: expected a list"),
+        ({"stop": {"steps": 5}, "validation": {"decode": "greedy"}}, "set stop.validate_every_steps"),
+        ({"stop": {"steps": 5}, "validation": {"measure": "bleu"}}, "validation: measure bleu needs translations"),
+        ({"stop": {"steps": 5}, "validation": {"sentences": 9}}, "validation: sentences says how many are translated"),
+        ({"stop": {"steps": 5}, "validation": {"measure": "ter"}}, "must be one of loss, perplexity, bleu, chrf"),
         (["stop"], "expected a mapping"),
     ],
 )
