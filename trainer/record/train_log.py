@@ -97,10 +97,10 @@ class TrainLog:
         self._keep(progress, line, rank)
         if rank == 0:
             scores = "" if found.bleu is None else f", BLEU {found.bleu:.2f}, chrF {found.chrf:.2f}"
+            best = "none" if progress.best_validation is None else f"{progress.best_validation:.4f}"
             log.info(
-                "step %d validation loss %.4f, perplexity %.3f%s, best %s %.4f",
-                *(progress.step, found.loss, found.perplexity, scores),
-                *(name_of(progress.measure), progress.best_validation),
+                "step %d validation loss %.4f, perplexity %.3f%s, best %s %s",
+                *(progress.step, found.loss, found.perplexity, scores, name_of(progress.measure), best),
             )
 
     def _keep(self, progress: Progress, line: dict[str, Any], rank: int) -> None:

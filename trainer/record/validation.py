@@ -51,7 +51,9 @@ class Validation:
 
 
 def is_better(measure: Measure, value: float, other: float | None) -> bool:
-    """Returns whether `value` is better than `other` (None: there is none)."""
+    """Returns whether `value` is better than `other` (None: there is none). What is not a number never is."""
+    if math.isnan(value):
+        return False
     if other is None:
         return True
     return value > other if measure in HIGHER_IS_BETTER else value < other

@@ -57,12 +57,23 @@ class VocabularySettings(Section):
     """
 
     size: int = Field(default=800, description="the most pieces; 4 special pieces and 256 single bytes are among them")
+    taken: str | None = Field(
+        default=None,
+        description="a SentencePiece model to take over in place of learning one, such as the vocabulary of the "
+        "training that init_from names: a file, or s3://bucket/key",
+    )
     dropout: Number = Field(
         default=0.0,
         ge=0,
         lt=1,
         description="BPE-dropout: the share of merges that is left out when a training sentence is read; 0: none",
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> VocabularySettings:
+        if self.taken is not None and "size" in self.model_fields_set:
+            raise ValueError("a vocabulary that is taken over has its own size: leave out size, or taken")
+        return self
 
 
 class BatchSettings(Section):

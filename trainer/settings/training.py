@@ -98,7 +98,11 @@ class BalanceSettings(Section):
 
 
 class CheckpointSettings(Section):
-    """What is kept to resume from, and what the final model is made of."""
+    """What is kept to resume from, and what the final model is made of.
+
+    The mean of several checkpoints is better than the last one (Vaswani et al. 2017,
+    https://arxiv.org/abs/1706.03762, section 6.1).
+    """
 
     every_steps: int | None = Field(default=200, ge=1, description="steps between two checkpoints; null: not by steps")
     every_minutes: Number | None = Field(default=None, gt=0, description="minutes between two; null: not by time")
@@ -106,14 +110,30 @@ class CheckpointSettings(Section):
     average: int = Field(
         default=1,
         ge=1,
-        description="the last checkpoints whose mean is the final model; 1: the last parameters as they are",
+        description="the checkpoints whose mean is the final model; 1: one as it is",
+    )
+    keep_best: int = Field(
+        default=0,
+        ge=0,
+        description="the best checkpoints by validation.measure that stay beside the last ones; each validation may "
+        "make one",
+    )
+    average_of: Literal["last", "best"] = Field(
+        default="last",
+        description="which checkpoints the final model is the mean of: the last ones (with average 1 the last "
+        "parameters), or the best ones",
     )
 
     @model_validator(mode="after")
     def _check(self) -> CheckpointSettings:
-        if self.average > self.keep:
+        if self.average_of == "best" and self.average > self.keep_best:
+            raise ValueError(
+                f"average_of best needs as many best checkpoints: average must be from 1 to keep_best "
+                f"({self.keep_best}), not {self.average}"
+            )
+        if self.average_of == "last" and self.average > self.keep:
             raise ValueError(f"average must be from 1 to keep ({self.keep}), not {self.average}")
-        if self.average > 1 and self.every_steps is None and self.every_minutes is None:
+        if self.average_of == "last" and self.average > 1 and self.every_steps is None and self.every_minutes is None:
             raise ValueError("average needs checkpoints: set every_steps or every_minutes")
         return self
 
@@ -161,6 +181,12 @@ class Settings(Section):
         description="a directory on rank 0's node for TensorBoard event files, which then go with the results too; "
         "null: none are written",
     )
+    init_from: str | None = Field(
+        default=None,
+        description="what the training begins with in place of random parameters, as for fine-tuning: the storage or "
+        "the results of another training, or one of its checkpoints (a folder that all nodes see, or "
+        "s3://bucket/prefix). Vocabulary and shape must be the same; text, dropout, batch and optimizer may differ",
+    )
     corpus: CorpusSettings = CorpusSettings()
     vocabulary: VocabularySettings = VocabularySettings()
     model: ModelSettings = ModelSettings()
@@ -181,6 +207,10 @@ class Settings(Section):
             raise ValueError(
                 f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise or lower one"
             )
+        if self.corpus.kind == "prepared" and self.vocabulary.taken is not None:
+            raise ValueError("vocabulary.taken: a prepared corpus has its vocabulary already; corpus.yml says which")
+        if not self.stop.validate_every_steps and self.checkpoint.keep_best:
+            raise ValueError("checkpoint.keep_best goes by validations: set stop.validate_every_steps")
         if not self.stop.validate_every_steps and self.validation != ValidationSettings():
             raise ValueError(
                 "validation says how to validate, and there are no validations: set stop.validate_every_steps"

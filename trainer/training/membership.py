@@ -12,6 +12,7 @@ from trainer.elastic.rank_report import RankReport, deviating
 from trainer.elastic.world import World
 from trainer.node.fact import MembershipChange, timestamp
 from trainer.training.errors import TrainingFailedError
+from trainer.training.initial import initial_parameters
 from trainer.training.prepare import Prepared
 from trainer.training.replicas import note_correction
 from trainer.training.state import TrainingState
@@ -37,11 +38,12 @@ class Membership:
         """Makes the replicas equal, shares out the batch and notes who came and who left. Collective.
 
         Raises:
-            TrainingFailedError: There are checkpoints to resume from, and none of them can be used.
+            TrainingFailedError: There are checkpoints to resume from, and none of them can be used. Or `init_from` has
+                nothing that can be begun with.
             ForeignRankError: Some ranks are of another training.
         """
         if world.rank == 0 and not self._state.is_shared:
-            self._resume_from_checkpoint()
+            self._begin()
         reports, source = self._state.share(self._report())
         note_correction(self._prepared, self._state, world, deviating(reports, source), source)
         self._discard_undone(world)
@@ -74,10 +76,14 @@ class Membership:
             training_digest=self._prepared.digest,
         )
 
-    def _resume_from_checkpoint(self) -> None:
-        """Loads the newest checkpoint, on rank 0 of the first world: the other ranks take the state over from it."""
-        if not self._resume:
-            return
+    def _begin(self) -> None:
+        """Loads what the training begins with, on rank 0 of the first world: the other ranks take it over from it."""
+        if not (self._resume and self._resume_from_checkpoint()) and self._prepared.settings.init_from is not None:
+            self._state.take_parameters(initial_parameters(self._prepared))
+            self._state.progress.init_from = self._prepared.settings.init_from
+
+    def _resume_from_checkpoint(self) -> bool:
+        """Loads the newest checkpoint. Returns whether there is one."""
         checkpoint = self._prepared.checkpoints.latest()
         if checkpoint is None and self._prepared.checkpoints.are_there:
             raise TrainingFailedError(
@@ -89,6 +95,7 @@ class Membership:
             settings = self._prepared.settings
             self._state.progress.resume(checkpoint.stopped, settings.stop.patience, settings.validation.measure)
             log.info("resumed from the checkpoint of step %d", checkpoint.step)
+        return checkpoint is not None
 
     def _discard_undone(self, world: World) -> None:
         """Removes the checkpoints of later steps where the training begins or goes back.

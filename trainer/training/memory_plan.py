@@ -103,7 +103,8 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
     pieces = settings.vocabulary.size if manifest is None else manifest.vocabulary.pieces
     longest = batch.max_tokens if manifest is None else _longest(manifest, settings)
     parameters = parameter_count(model, pieces) * FLOAT_BYTES
-    copy, averages = STATE_COPIES * parameters, settings.checkpoint.average > 1
+    copy = STATE_COPIES * parameters
+    averages = settings.checkpoint.average > 1 or settings.checkpoint.average_of == "best"
     items = [
         Item("process", PROCESS_BYTES),
         Item("corpus", _on_the_way_bytes(settings) if manifest is None else corpus_bytes(manifest, settings)),

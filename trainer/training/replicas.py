@@ -71,6 +71,7 @@ def note_correction(
             "continue with the state of rank %d",
             *(", ".join(map(str, different)), source, progress.step, equal_at, source),
         )
+    progress.forget_best_from(equal_at + 1)
     if world.rank == 0:
         prepared.checkpoints.finish()
         prepared.checkpoints.discard_from(equal_at + 1)

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from trainer.files.atomic import write_atomically
-from trainer.storage.storage import Storage, StorageError
+from trainer.storage.storage import RESULTS, Storage, StorageError
 from trainer.training.loop import Training
 
 log = logging.getLogger(__name__)
 
-PREFIX = "results/"
 NAMES = re.compile(r"model\.params|model\.json|vocabulary|train\.log|scores\.json|events[A-Za-z0-9._-]{0,200}")
 """The files that are results. Any worker can write any name into the storage: no other name is fetched from it."""
 MOST_FILES = 100
@@ -49,7 +48,7 @@ def _put(storage: Storage, name: str, data: bytes) -> None:
     deadline, pause_s = time.monotonic() + KEEP_PATIENCE_S, FIRST_PAUSE_S
     while True:
         try:
-            storage.put(PREFIX + name, data)
+            storage.put(RESULTS + name, data)
             return
         except StorageError as error:
             if time.monotonic() + pause_s > deadline:
@@ -71,8 +70,8 @@ def fetch_results(storage: Storage, directory: Path) -> list[str]:
     """
     directory.mkdir(parents=True, exist_ok=True)
     fetched: list[str] = []
-    for key in storage.names(PREFIX):
-        name = key.removeprefix(PREFIX)
+    for key in storage.names(RESULTS):
+        name = key.removeprefix(RESULTS)
         if NAMES.fullmatch(name) is None or len(fetched) == MOST_FILES:
             log.error("%s/%s is no result of a training: it is not fetched", storage.location, ascii(key))
             continue

@@ -77,8 +77,19 @@ class Schedule:
         if not every or not progress.step or progress.step % every or progress.is_validated:
             return
         found = validate(self._prepared, world, shares, meet)
-        progress.judge(found, self._stop.patience)
+        is_best = progress.judge(found, self._stop.patience, self._checkpoint.keep_best)
         self._log.add_validation(progress, found, world.rank)
+        if is_best:
+            self._keep_best(world)
+
+    def _keep_best(self, world: World) -> None:
+        """Lets rank 0 write a checkpoint of the model that was just validated.
+
+        It replaces one that is not among the best any more. So no rank may go back to before it: all commit.
+        """
+        self._state.commit()
+        if world.rank == 0:
+            self._prepared.checkpoints.save_best_in_background(replace(self._state.committed, is_best=True))
 
     def give_memory_back_if_scarce(self) -> None:
         """Returns unused memory to the system where the process nears the node's limit."""

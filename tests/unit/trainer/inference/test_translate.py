@@ -19,7 +19,6 @@ from trainer.inference.step_decoder import StepDecoder
 from trainer.inference.translate import translate
 from trainer.model import build as model
 from trainer.model.transformer import TranslationModel
-from trainer.settings.data import VocabularySettings
 from trainer.settings.model import ModelSettings
 from trainer.settings.training import TranslateSettings
 
@@ -124,7 +123,7 @@ def test_step_by_step_scores_equal_those_of_gluonnlp() -> None:
 def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), 40).save(tmp_path)
     texts = [" ".join(str(number) for number in range(start, start + 9)) for start in range(200)]
-    Vocabulary.learn(texts, VocabularySettings(size=280)).save(tmp_path)
+    Vocabulary.learn(texts, 280).save(tmp_path)
     assert cli.main(["translate", "--model", str(tmp_path)]) == cli.EXIT_USAGE
     told = capsys.readouterr().err
     assert re.search(r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same", told)
@@ -134,7 +133,7 @@ def test_lines_are_translated_whatever_ends_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = [" ".join(WORDS), *WORDS.values()] * 9
-    vocabulary = Vocabulary.learn(texts, VocabularySettings(size=290))
+    vocabulary = Vocabulary.learn(texts, 290)
     vocabulary.save(tmp_path)
     model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), len(vocabulary)).save(tmp_path)
 

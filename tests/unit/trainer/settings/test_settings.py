@@ -58,6 +58,11 @@ def test_everything_but_the_amount_of_work_has_a_default() -> None:
         ({"stop": {"steps": 5}, "validation": {"measure": "bleu"}}, "validation: measure bleu needs translations"),
         ({"stop": {"steps": 5}, "validation": {"sentences": 9}}, "validation: sentences says how many are translated"),
         ({"stop": {"steps": 5}, "validation": {"measure": "ter"}}, "must be one of loss, perplexity, bleu, chrf"),
+        ({"stop": {"steps": 5}, "checkpoint": {"keep_best": 2}}, "checkpoint.keep_best goes by validations"),
+        (
+            {"stop": {"steps": 5, "validate_every_steps": 1}, "checkpoint": {"average_of": "best", "average": 2}},
+            "average must be from 1 to keep_best (0), not 2",
+        ),
         (["stop"], "expected a mapping"),
     ],
 )
