@@ -9,35 +9,12 @@ from pydantic import Field, model_validator
 from trainer.settings.data import BatchSettings, CorpusSettings, VocabularySettings
 from trainer.settings.horovod import HorovodSettings
 from trainer.settings.model import ModelSettings
+from trainer.settings.optimizer import OptimizerSettings
 from trainer.settings.section import Number, Section
 from trainer.settings.validation import ValidationSettings
 
 MOST_WAITING_BYTES = 64 << 20
 """The largest checkpoint that waits while another one is written. A larger one is left out: it would take memory."""
-
-
-class OptimizerSettings(Section):
-    """Adam with a learning rate that rises, then falls with the inverse square root of the step.
-
-    All of this may be changed when a training is resumed.
-    """
-
-    learning_rate: Number = Field(
-        default=0.002, gt=0, description="the highest learning rate, reached after warmup_steps"
-    )
-    warmup_steps: int = Field(default=400, ge=0, description="steps in which the learning rate rises")
-    beta1: Number = Field(default=0.9, ge=0, lt=1, description="Adam's decay of the mean")
-    beta2: Number = Field(default=0.98, ge=0, lt=1, description="Adam's decay of the variance")
-    epsilon: Number = Field(default=1e-9, gt=0, description="Adam's epsilon")
-    clip_norm: Number | None = Field(
-        default=None, gt=0, description="gradients (the mean over the tokens) of a larger norm are scaled down to it"
-    )
-    max_skipped_in_a_row: int = Field(
-        default=10,
-        ge=1,
-        description="an update is skipped where the loss or a gradient is not a finite number; the training fails when "
-        "this many updates in a row are skipped",
-    )
 
 
 class StopSettings(Section):
@@ -207,6 +184,7 @@ class Settings(Section):
             raise ValueError(
                 f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise or lower one"
             )
+        self.optimizer.check_end(self.stop.steps)
         if self.corpus.kind == "prepared" and self.vocabulary.taken is not None:
             raise ValueError("vocabulary.taken: a prepared corpus has its vocabulary already; corpus.yml says which")
         if not self.stop.validate_every_steps and self.checkpoint.keep_best:
