@@ -54,7 +54,8 @@ def translated_batches(
     encoded = [[*vocabulary.encode(sentence)[: longest - 1], vocabulary.eos_id] for sentence in sentences]
     has_words = [index for index, ids in enumerate(encoded) if len(ids) > 1]
     order = sorted(has_words, key=lambda index: len(encoded[index]))
-    decoder = StepDecoder(model.network, model.settings.architecture().heads)
+    sizes = model.settings.architecture()
+    decoder = StepDecoder(model.network, sizes.heads, sizes.norm)
     sampler = BeamSearchSampler(
         beam_size=settings.beam_size,
         decoder=decoder,

@@ -9,6 +9,8 @@ import mxnet as mx
 from gluonnlp.loss import LabelSmoothing, MaskedSoftmaxCELoss
 from mxnet import gluon
 
+from trainer.model import pre_norm
+
 
 class ReferenceTransformer(gluon.Block):  # type: ignore[misc]
     """Computes what `FusedTransformer` computes. Dropout follows MXNet's own random numbers, and not `seed`."""
@@ -24,7 +26,10 @@ class ReferenceTransformer(gluon.Block):  # type: ignore[misc]
 
         The arguments have the shapes that `FusedTransformer.hybrid_forward` names.
         """
-        scores, _ = self.network(src, tgt, src_len, tgt_len)  # (sentences, length, vocabulary)
+        if hasattr(self.network.decoder, "final_norm"):
+            scores = pre_norm.scores(self.network, src, tgt, src_len, tgt_len)  # (sentences, length, vocabulary)
+        else:
+            scores, _ = self.network(src, tgt, src_len, tgt_len)
         losses = [self._summed(scores, smoothing(labels), tgt_len) for smoothing in self.smoothings]
         return losses[0] if len(losses) == 1 else mx.nd.concat(*losses, dim=0)
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import mxnet as mx
-from gluonnlp.model.transformer import get_transformer_encoder_decoder
+from gluonnlp.model.transformer import TransformerDecoder, TransformerEncoder
 from gluonnlp.model.translation import NMTModel
 from mxnet import autograd, gluon
 
 from trainer.files.atomic import replaced, write_atomically
 from trainer.model.fused_graph import NO_DROPOUT, FusedTransformer
+from trainer.model.pre_norm import add_final_norms
 from trainer.model.reference_loss import ReferenceTransformer
 from trainer.settings.model import ModelSettings
 
@@ -48,29 +49,30 @@ class TranslationModel:
         sizes = settings.architecture()
         self.settings = settings
         self.vocab_size = vocab_size
-        encoder, decoder, one_step = get_transformer_encoder_decoder(
-            num_layers=sizes.layers,
-            num_heads=sizes.heads,
-            units=sizes.units,
-            hidden_size=sizes.hidden,
-            dropout=sizes.dropout,
-            max_src_length=settings.max_length,
-            max_tgt_length=settings.max_length,
-            prefix="transformer_",
-        )
+        common: dict[str, Any] = {
+            "num_heads": sizes.heads,
+            "max_length": settings.max_length,
+            "units": sizes.units,
+            "hidden_size": sizes.hidden,
+            "dropout": sizes.dropout,
+        }
+        encoder = TransformerEncoder(num_layers=sizes.layers, prefix="transformer_enc_", **common)
+        decoder = TransformerDecoder(num_layers=sizes.layers_of_decoder, prefix="transformer_dec_", **common)
         vocabulary = range(vocab_size)  # NMTModel asks its vocabularies for their length only
         self.network = NMTModel(
             src_vocab=vocabulary,
             tgt_vocab=vocabulary,
             encoder=encoder,
             decoder=decoder,
-            one_step_ahead_decoder=one_step,
+            one_step_ahead_decoder=None,  # `trainer.inference.step_decoder` takes its place
             embed_size=sizes.units,
             embed_initializer=mx.init.Normal(sizes.units**-0.5),
             share_embed=True,
             tie_weights=True,
             prefix="transformer_",
         )
+        if sizes.norm == "pre":
+            add_final_norms(self.network, sizes.units)
         self.fused = fused
         if not fused:
             _drop_attention(self.network, sizes.dropout_of_attention)
@@ -83,7 +85,7 @@ class TranslationModel:
             return ReferenceTransformer(self.network, smoothings, self.vocab_size)
         sizes = self.settings.architecture()
         dropouts = (sizes.dropout, sizes.dropout_of_attention)
-        return FusedTransformer(self.network, sizes.heads, *dropouts, smoothings, self.settings.precision)
+        return FusedTransformer(self.network, sizes.heads, *dropouts, smoothings, self.settings.precision, sizes.norm)
 
     def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
         """Computes the label-smoothed cross-entropy, summed over the target tokens.

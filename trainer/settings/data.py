@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from trainer.settings.section import Number, Section, Texts
 
+DEFAULT_SIZE = 800
 CorpusKind = Literal["generated", "files", "multi30k", "iwslt2015", "wmt2014", "prepared"]
 
 
@@ -56,7 +57,9 @@ class VocabularySettings(Section):
     are larger: on Multi30k a fifth larger at 0.05, two fifths at 0.1. Validation and translation have whole pieces.
     """
 
-    size: int = Field(default=800, description="the most pieces; 4 special pieces and 256 single bytes are among them")
+    size: int = Field(
+        default=DEFAULT_SIZE, description="the most pieces; 4 special pieces and 256 single bytes are among them"
+    )
     taken: str | None = Field(
         default=None,
         description="a SentencePiece model to take over in place of learning one, such as the vocabulary of the "
@@ -71,7 +74,7 @@ class VocabularySettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> VocabularySettings:
-        if self.taken is not None and "size" in self.model_fields_set:
+        if self.taken is not None and self.size != DEFAULT_SIZE:
             raise ValueError("a vocabulary that is taken over has its own size: leave out size, or taken")
         return self
 

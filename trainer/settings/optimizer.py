@@ -43,9 +43,9 @@ class OptimizerSettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> OptimizerSettings:
-        given = sorted({"decay_steps", "final_learning_rate"} & self.model_fields_set)
-        if given and self.schedule != "cosine":
-            raise ValueError(f"{given[0]} belongs to schedule: cosine, and schedule is {self.schedule}")
+        given = "decay_steps" if self.decay_steps else "final_learning_rate" if self.final_learning_rate else None
+        if given is not None and self.schedule != "cosine":
+            raise ValueError(f"{given} belongs to schedule: cosine, and schedule is {self.schedule}")
         if self.final_learning_rate > self.learning_rate:
             raise ValueError(
                 f"final_learning_rate ({self.final_learning_rate:g}) is above learning_rate ({self.learning_rate:g})"

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from trainer.settings.card import CardSettings
 from trainer.settings.data import BatchSettings, CorpusSettings, VocabularySettings
 from trainer.settings.horovod import HorovodSettings
 from trainer.settings.model import ModelSettings
@@ -176,6 +177,7 @@ class Settings(Section):
     checkpoint: CheckpointSettings = CheckpointSettings()
     facts: FactSettings = FactSettings()
     translate: TranslateSettings = TranslateSettings()
+    card: CardSettings = CardSettings()
 
     @model_validator(mode="after")
     def _check(self) -> Settings:

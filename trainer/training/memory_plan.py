@@ -135,16 +135,17 @@ def parameter_count(model: Architecture, vocab_size: int) -> int:
     feed_forward = 2 * units * hidden + hidden + units
     encoder = 4 * units**2 + feed_forward + 4 * units
     decoder = 8 * units**2 + feed_forward + 6 * units
-    return vocab_size * (units + 1) + model.layers * (encoder + decoder) + 4 * units
+    norms = 4 * units if model.norm == "post" else 8 * units  # of the embeddings, and after the last layers
+    return vocab_size * (units + 1) + model.layers * encoder + model.layers_of_decoder * decoder + norms
 
 
 def token_bytes(model: Architecture, vocab_size: int, longest: int, precision: str = "float32") -> int:
     """Estimates what the backward pass keeps for a token of a batch.
 
-    It keeps the activations of every layer (about 14 of `units` and 2 of `hidden`, in encoder and decoder, and
-    attention's `heads` rows of `longest`) and rows of the vocabulary: scores, their softmax, the smoothed labels and
-    their gradients are 5 rows. In bfloat16 there are 9 more, since oneDNN keeps float32 copies of its results (see
-    `trainer.model.allocation`).
+    It keeps the activations of every layer (about 14 of `units`, 3 more with pre-norm, and 2 of `hidden`, in encoder
+    and decoder, and attention's `heads` rows of `longest`) and rows of the vocabulary: scores, their softmax, the
+    smoothed labels and their gradients are 5 rows. In bfloat16 there are 9 more, since oneDNN keeps float32 copies of
+    its results (see `trainer.model.allocation`).
 
     Measured for tiny at 64 x 64 tokens and base at 32 x 32, in KiB a token: 65 and 480 with the fused kernels, 175 and
     900 without. Estimated: 123 and 740.
@@ -155,10 +156,12 @@ def token_bytes(model: Architecture, vocab_size: int, longest: int, precision: s
         longest: Ids of the longest sentence.
         precision: The precision of the matrix products.
     """
-    attention = 3 * 3 * model.heads * longest
-    layer = 2 * (14 * model.units + 2 * model.hidden) + attention
+    attentions = model.layers + 2 * model.layers_of_decoder
+    attention = 3 * attentions * model.heads * longest
+    of_units = 14 if model.norm == "post" else 17
+    layers = (model.layers + model.layers_of_decoder) * (of_units * model.units + 2 * model.hidden) + attention
     rows = 5 if precision == "float32" else 14
-    return FLOAT_BYTES * (model.layers * layer + rows * vocab_size)
+    return FLOAT_BYTES * (layers + rows * vocab_size)
 
 
 def corpus_bytes(manifest: Manifest, settings: Settings) -> int:
@@ -196,8 +199,8 @@ def _translating_bytes(settings: Settings, model: Architecture, pieces: int, lon
     1,600 MiB. Estimated: 307 and 1,762.
     """
     translate = settings.translate
-    own = 4 * 2 * model.layers * model.units * min(translate.max_length, settings.model.max_length)
-    of_source = 2 * model.layers * model.units * longest
+    own = 4 * 2 * model.layers_of_decoder * model.units * min(translate.max_length, settings.model.max_length)
+    of_source = 2 * model.layers_of_decoder * model.units * longest
     hypotheses = translate.batch_size * translate.beam_size
     return FLOAT_BYTES * hypotheses * (own + of_source + 4 * pieces)
 

@@ -12,6 +12,7 @@ from trainer.checkpoint.checkpoints import Checkpoints
 from trainer.checkpoint.origin import Origin, fingerprint
 from trainer.data.batch_stream import BatchStream
 from trainer.data.bpe_dropout import BpeDropout
+from trainer.data.prepared.manifest import Manifest
 from trainer.data.prepared.prepared_corpus import PreparedCorpus, open_corpus
 from trainer.data.samples import Pair, Sample
 from trainer.data.shard import ShardSource, within
@@ -37,6 +38,7 @@ class Prepared:
     """Everything that one rank trains with.
 
     Attributes:
+        manifest: What the corpus has.
         validation: The samples of the validation split.
         validation_pairs: The sentence pairs that are translated at every validation; none where it only has a loss.
         test: The sentence pairs that are translated at the end.
@@ -47,6 +49,7 @@ class Prepared:
 
     settings: Settings
     vocabulary: Vocabulary
+    manifest: Manifest
     batches: BatchStream
     validation: list[Sample]
     validation_pairs: list[Pair]
@@ -84,6 +87,7 @@ def prepare(settings: Settings) -> Prepared:
     return Prepared(
         settings=settings,
         vocabulary=vocabulary,
+        manifest=corpus.manifest,
         batches=batches,
         validation=_validation_samples(settings, corpus, vocabulary),
         validation_pairs=_validation_pairs(settings, corpus, vocabulary),

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from trainer.files.atomic import write_atomically
+from trainer.settings.training import Settings
 from trainer.storage.storage import RESULTS, Storage, StorageError
+from trainer.training.digest import SETTINGS_OF_A_NODE
 from trainer.training.loop import Training
+from trainer.training.model_card import FILE_NAME, model_card
+from trainer.training.prepare import Prepared
 
 log = logging.getLogger(__name__)
 
-NAMES = re.compile(r"model\.params|model\.json|vocabulary|train\.log|scores\.json|events[A-Za-z0-9._-]{0,200}")
+SETTINGS_FILE = "training.yml"
+NAMES = re.compile(
+    r"model\.params|model\.json|model-card\.md|vocabulary|training\.yml|train\.log|scores\.json|events[A-Za-z0-9._-]{0,200}"
+)
 """The files that are results. Any worker can write any name into the storage: no other name is fetched from it."""
 MOST_FILES = 100
 LARGEST_FILE_BYTES = 16 << 30
@@ -26,7 +36,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 
 
 def keep_results(training: Training, scores: dict[str, Any]) -> None:
-    """Puts model, vocabulary, log and scores into the storage. The scores come last: they mean that all is there.
+    """Puts model, vocabulary, settings, card, log and scores into the storage.
+
+    The scores come last: they mean that all is there.
 
     Raises:
         StorageError: The storage has not taken a file for `KEEP_PATIENCE_S`.
@@ -39,8 +51,21 @@ def keep_results(training: Training, scores: dict[str, Any]) -> None:
         training.events.write_all(directory, lines)
         for path in sorted(directory.iterdir()):
             _put(storage, path.name, path.read_bytes())
+    _put(storage, SETTINGS_FILE, settings_text(training.prepared.settings).encode())
+    _put(storage, FILE_NAME, _card(training.prepared, scores).encode())
     _put(storage, "train.log", lines.text().encode())
     _put(storage, "scores.json", (json.dumps(scores, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def settings_text(settings: Settings) -> str:
+    """Returns the settings as a training.yml with every key, except for those of one node."""
+    content = settings.model_dump(mode="json", exclude=SETTINGS_OF_A_NODE)
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def _card(prepared: Prepared, scores: dict[str, Any]) -> str:
+    parameters = sum(math.prod(parameter.shape) for parameter in prepared.parameters.values())
+    return model_card(prepared.settings, prepared.manifest, parameters, scores)
 
 
 def _put(storage: Storage, name: str, data: bytes) -> None:

@@ -113,6 +113,33 @@ MXReturnValue ResidualNormBackward(const Attributes& attributes, Tensors* in, Te
   return MX_SUCCESS;
 }
 
+// ---- y, u, stats = centavo_residual_pre_norm(x, residual, gamma, beta, seed; dropout, salt, eps)
+
+MXReturnValue ResidualPreNormShape(const Attributes&, Shapes* in, Shapes* out) {
+  if ((*in)[0].size() != 2 || (*in)[0] != (*in)[1]) return Wrong("x and residual must be matrices of the same shape");
+  (*out)[0] = (*in)[0];
+  (*out)[1] = (*in)[0];
+  (*out)[2] = {(*in)[0][0], 2};
+  return MX_SUCCESS;
+}
+
+MXReturnValue ResidualPreNormForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[0].shape;
+  centavo::ResidualPreNormForward(Floats(in, 0), Floats(in, 1), Floats(in, 2), Floats(in, 3), shape[0], shape[1],
+                                  DropoutOf(attributes, Integers(in, 4)), Number(attributes, "eps"), Floats(out, 0),
+                                  Floats(out, 1), Floats(out, 2));
+  return MX_SUCCESS;
+}
+
+MXReturnValue ResidualPreNormBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[3].shape;
+  centavo::ResidualPreNormBackward(Floats(in, 0), Floats(in, 1), Floats(in, 9), Floats(in, 5), Floats(in, 10), shape[0],
+                                   shape[1], DropoutOf(attributes, Integers(in, 7)), Floats(out, 0), Floats(out, 1),
+                                   Floats(out, 2), Floats(out, 3));
+  Zero(out, 4);
+  return MX_SUCCESS;
+}
+
 // ---- y, stats = centavo_embed_norm(ids, weight, position, gamma, beta, seed; dropout, salt, eps, scale)
 
 MXReturnValue EmbedNormShape(const Attributes&, Shapes* in, Shapes* out) {
@@ -292,6 +319,13 @@ REGISTER_OP(centavo_residual_norm)
     .setParseAttrs(Count<5, 2>)
     .setInferType(Types<'f', 'f', 'f', 'f', 'i'>)
     .setInferShape(ResidualNormShape);
+
+REGISTER_OP(centavo_residual_pre_norm)
+    .setForward(ResidualPreNormForward, "cpu")
+    .setBackward(ResidualPreNormBackward, "cpu")
+    .setParseAttrs(Count<5, 3>)
+    .setInferType(Types<'f', 'f', 'f', 'f', 'i'>)
+    .setInferShape(ResidualPreNormShape);
 
 REGISTER_OP(centavo_embed_norm)
     .setForward(EmbedNormForward, "cpu")

@@ -52,15 +52,25 @@ def disturb(made: TranslationModel) -> None:
 
 
 @needs_kernels
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("hybrid", [False, True])
-def test_fused_loss_and_gradients_equal_those_of_gluonnlp(smoothing: float, hybrid: bool) -> None:
-    made = model.build(ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing}), VOCABULARY)
+@pytest.mark.parametrize(
+    ("smoothing", "hybrid", "shape"),
+    [
+        *((smoothing, hybrid, {}) for smoothing in (0.0, 0.1) for hybrid in (False, True)),
+        (0.1, True, {"layers": 3, "decoder_layers": 1}),
+        (0.1, True, {"layers": 1, "decoder_layers": 2}),
+        (0.1, False, {"norm": "pre"}),
+        (0.1, True, {"norm": "pre", "layers": 3, "decoder_layers": 1}),
+    ],
+)
+def test_fused_loss_and_gradients_equal_those_of_gluonnlp(
+    smoothing: float, hybrid: bool, shape: dict[str, Any]
+) -> None:
+    made = model.build(ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing, **shape}), VOCABULARY)
     disturb(made)
     made.hybridize(hybrid)
     reference = ReferenceTransformer(made.network, [smoothing], VOCABULARY)
-    for seed, shape in enumerate([(5, 21, 19), (1, 1, 2), (3, 40, 33)]):
-        arrays = batch(seed, *shape)
+    for seed, size in enumerate([(5, 21, 19), (1, 1, 2), (3, 40, 33)]):
+        arrays = batch(seed, *size)
         loss, gradients = loss_and_gradients(made, *arrays)
         with autograd.record():
             expected = reference(arrays[0], arrays[1], arrays[2][:, :-1], arrays[3] - 1, arrays[2][:, 1:], None)
@@ -72,8 +82,9 @@ def test_fused_loss_and_gradients_equal_those_of_gluonnlp(smoothing: float, hybr
 
 
 @needs_kernels
-def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed() -> None:
-    made = model.build(ModelSettings(**{**SMALL.model_dump(), "dropout": 0.3}), VOCABULARY)
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed(norm: str) -> None:
+    made = model.build(ModelSettings(**{**SMALL.model_dump(), "dropout": 0.3, "norm": norm}), VOCABULARY)
     disturb(made)
     arrays = batch()
     start = {name: p.data().copy() for name, p in made.parameters().items()}
@@ -90,6 +101,35 @@ def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed() -> Non
 
     step = 2e-3
     assert (loss_at(step) - loss_at(-step)) / (2 * step) == pytest.approx(norm, rel=1e-2)
+
+
+@needs_kernels
+@pytest.mark.parametrize("of", ["y", "u", "both"])
+def test_gradients_of_the_pre_norm_kernel_are_finite_differences(of: str) -> None:
+    rng = np.random.RandomState(1)
+    arrays = [mx.nd.array(rng.randn(*shape)) for shape in ((3, 8), (3, 8), (8,), (8,))]
+    ways = [mx.nd.array(rng.randn(3, 8) * (of in (name, "both"))) for name in ("y", "u")]
+    seed = mx.nd.array([7], dtype="int32")
+
+    def value() -> Any:
+        made = mx.nd.centavo_residual_pre_norm(*arrays, seed, dropout=0.4, salt=3, eps=1e-5)
+        return (made[0] * ways[0]).sum() + (made[1] * ways[1]).sum()
+
+    for array in arrays:
+        array.attach_grad()
+    with autograd.record():
+        found = value()
+    found.backward()
+    for array in arrays:
+        gradient, flat = array.grad.asnumpy().ravel().copy(), array.reshape(-1)
+        for place in range(flat.size):
+            before = float(flat[place].asscalar())
+            at = []
+            for step in (1e-2, -1e-2):
+                flat[place] = before + step
+                at.append(float(value().asscalar()))
+            flat[place] = before
+            assert (at[0] - at[1]) / 2e-2 == pytest.approx(gradient[place], abs=2e-2)
 
 
 @needs_kernels
@@ -241,6 +281,15 @@ def test_presets_are_those_of_the_literature() -> None:
     assert (sizes.layers, sizes.units, sizes.hidden, sizes.heads) == (6, 512, 2048, 8)
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_layers_of_encoder_and_decoder_are_counted_each_for_itself(norm: str) -> None:
+    settings = ModelSettings(**{**SMALL.model_dump(), "layers": 3, "decoder_layers": 1, "norm": norm})
+    names = list(model.build(settings, VOCABULARY).parameters())
+    assert sum("enc_" in name and name.endswith("ffn_1_weight") for name in names) == 3
+    assert sum("dec_" in name and name.endswith("ffn_1_weight") for name in names) == 1
+    assert sum("final_norm" in name for name in names) == (4 if norm == "pre" else 0)
+
+
 def test_every_part_of_a_preset_can_be_overridden() -> None:
     sizes = ModelSettings(preset="big", layers=1, units=6, hidden=7, heads=2, dropout=0.0).architecture()
     assert sizes == Architecture(1, 6, 7, 2, 0.0)
@@ -252,6 +301,8 @@ def test_every_part_of_a_preset_can_be_overridden() -> None:
         ({"preset": "huge"}, "unknown model preset 'huge'; there are tiny, base, big"),
         ({"units": 10, "heads": 4}, "10 units cannot be divided among 4 heads"),
         ({"layers": 0}, "1 or more"),
+        ({"decoder_layers": 0}, "1 or more"),
+        ({"norm": "sandwich"}, "norm: must be one of post, pre"),
         ({"dropout": 1.0}, "below 1"),
         ({"attention_dropout": 1.0}, "from 0 to below 1"),
     ],

@@ -65,7 +65,7 @@ def test_a_constant_rate_is_warmed_up_to() -> None:
     ("optimizer", "message"),
     [
         ({"decay_steps": 5}, "optimizer: decay_steps belongs to schedule: cosine"),
-        ({"schedule": "constant", "final_learning_rate": 0.0}, "final_learning_rate belongs to schedule: cosine"),
+        ({"schedule": "constant", "final_learning_rate": 1e-4}, "final_learning_rate belongs to schedule: cosine"),
         ({"schedule": "cosine"}, "set optimizer.decay_steps or stop.steps"),
         ({"schedule": "cosine", "decay_steps": 400}, "ends at update 400, within optimizer.warmup_steps"),
         ({"schedule": "cosine", "decay_steps": 500, "final_learning_rate": 1.0}, "final_learning_rate .* is above"),

@@ -63,6 +63,11 @@ def test_everything_but_the_amount_of_work_has_a_default() -> None:
             {"stop": {"steps": 5, "validate_every_steps": 1}, "checkpoint": {"average_of": "best", "average": 2}},
             "average must be from 1 to keep_best (0), not 2",
         ),
+        ({"stop": {"steps": 5}, "vocabulary": {"taken": "v", "size": 9}}, "has its own size: leave out size, or taken"),
+        (
+            {"stop": {"steps": 5}, "vocabulary": {"taken": "v"}, "corpus": {"kind": "prepared", "directory": "d"}},
+            "vocabulary.taken: a prepared corpus has its vocabulary already",
+        ),
         (["stop"], "expected a mapping"),
     ],
 )

@@ -331,7 +331,15 @@ def test_the_results_are_kept_and_can_be_fetched(tmp_path: Path) -> None:
     one.run(world)
     finish(one, world)
     names = fetch_results(one.prepared.storage, tmp_path / "results")
-    assert names == ["model.json", "model.params", "scores.json", "train.log", "vocabulary"]
+    assert names == [
+        "model-card.md",
+        "model.json",
+        "model.params",
+        "scores.json",
+        "train.log",
+        "training.yml",
+        "vocabulary",
+    ]
     scores = json.loads((tmp_path / "results" / "scores.json").read_text())
     assert (scores["steps"], scores["steps_lost"], scores["replicas_identical"]) == (12, 0, True)
     assert scores["parameters_sha256"] == {"0": one.state.digest()}
