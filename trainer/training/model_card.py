@@ -45,12 +45,12 @@ def model_card(settings: Settings, corpus: Manifest, parameters: int, scores: Ma
 
 
 _FILES = (
-    ("`model.params`", "the parameters, as MXNet saves them"),
-    ("`model.json`", "the sizes of the model"),
-    ("`vocabulary`", "the vocabulary, a SentencePiece model"),
-    ("`training.yml`", "the settings of the training"),
-    ("`scores.json`", "all scores"),
-    ("`train.log`", "loss and validations, a line of JSON each"),
+    ("model.params", "the parameters, as MXNet saves them"),
+    ("model.json", "the sizes of the model"),
+    ("vocabulary", "the vocabulary, a SentencePiece model"),
+    ("training.yml", "the settings of the training"),
+    ("scores.json", "all scores"),
+    ("train.log", "loss and validations, a line of JSON each"),
 )
 
 
@@ -87,7 +87,7 @@ def _data(settings: Settings, corpus: Manifest) -> Rows:
         yield "source", settings.card.data
     for split in SPLITS:
         yield f"{split}, sentence pairs", f"{corpus.pairs(split):,}"
-    yield "digest", f"`{corpus.digest}`"
+    yield "digest", corpus.digest
 
 
 def _training(settings: Settings, scores: Mapping[str, Any]) -> Rows:
@@ -111,8 +111,8 @@ def _evaluation(settings: Settings, corpus: Manifest, scores: Mapping[str, Any])
     most, beam = settings.translate.test_sentences, settings.translate.beam_size
     sentences = corpus.pairs("test") if most is None else min(most, corpus.pairs("test"))
     yield "test split", f"{sentences:,} sentences, beam {beam}"
-    yield "BLEU", f"{scores['bleu']:.2f} (`{scores['signature']}`)"
-    yield "chrF", f"{scores['chrf']:.2f} (`{scores['chrf_signature']}`)"
+    yield "BLEU", f"{scores['bleu']:.2f} ({scores['signature']})"
+    yield "chrF", f"{scores['chrf']:.2f} ({scores['chrf_signature']})"
     yield "exact match", f"{scores['exact_match']:.2%}"
     validation = scores["validation"]
     for measure, value in ({} if validation is None else validation["last"]).items():
@@ -127,7 +127,7 @@ def _examples(scores: Mapping[str, Any]) -> str:
 
 
 def _section(title: str, rows: Rows) -> str:
-    lines = [f"| {name} | {value if '`' in str(value) else _plain(str(value))} |" for name, value in rows]
+    lines = [f"| {name} | {_plain(str(value))} |" for name, value in rows]
     return "\n".join([f"## {title}\n", "| | |", "|---|---|", *lines]) + "\n"
 
 
