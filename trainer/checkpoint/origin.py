@@ -13,7 +13,7 @@ from trainer.settings.training import Settings
 SHAPING = {"seed", "corpus", "vocabulary", "model", "batch"}
 """The settings that shape the model, or the order in which samples are seen."""
 
-ADDED_TO_MODEL: dict[str, Any] = {"decoder_layers": None, "norm": "post"}
+ADDED_TO_MODEL: dict[str, Any] = {"decoder_layers": None, "norm": "post", "r_drop": 0.0}
 """Settings of the model that an older Centavo did not have, with what it did: its checkpoints are still continued."""
 
 

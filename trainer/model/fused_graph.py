@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from mxnet import gluon
 
+from trainer.model import r_drop
 from trainer.settings.model import Norm
 
 _EPSILON = 1e-5  # of GluonNLP's layer norms
@@ -41,12 +42,13 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         smoothings: Sequence[float],
         precision: str,
         norm: Norm = "post",
+        r_drop_weight: float = 0.0,
     ) -> None:
         super().__init__(prefix="fused_")
         self.params.update(network.collect_params())
         self.heads, self.low_precision = heads, precision == "bfloat16"
         self.dropout, self.attention_dropout = dropout, attention_dropout
-        self._smoothings = tuple(smoothings)
+        self._smoothings, self._r_drop_weight = tuple(smoothings), r_drop_weight
         self.embedding = network.src_embed[0].weight
         self.bias = network.tgt_proj.bias
         self._graph = _Graph if norm == "post" else _PreNormGraph
@@ -113,6 +115,7 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
 
         Returns:
             The sum of the loss over the labels within the target lengths, one for each smoothing: shape (smoothings,).
+            With R-Drop, both halves of the batch have the same sentences, and the sum is over the labels of one half.
         """
         src, src_len, tgt, tgt_len, labels, seed = inputs
         graph = self._graph(F, parameters, seed, self)
@@ -128,6 +131,8 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
             hidden = graph.feed_forward(hidden, f"decoder{index}")
         scores = graph.scores(graph.read(hidden))  # (B * T, vocabulary)
         losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]
+        if self._r_drop_weight:
+            return r_drop.loss(F, losses[0], scores, labels, tgt_len, self._r_drop_weight)
         return losses[0] if len(losses) == 1 else F.concat(*losses, dim=0)
 
 

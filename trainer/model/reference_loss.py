@@ -9,15 +9,15 @@ import mxnet as mx
 from gluonnlp.loss import LabelSmoothing, MaskedSoftmaxCELoss
 from mxnet import gluon
 
-from trainer.model import pre_norm
+from trainer.model import pre_norm, r_drop
 
 
 class ReferenceTransformer(gluon.Block):  # type: ignore[misc]
     """Computes what `FusedTransformer` computes. Dropout follows MXNet's own random numbers, and not `seed`."""
 
-    def __init__(self, network: Any, smoothings: Sequence[float], vocab_size: int) -> None:
+    def __init__(self, network: Any, smoothings: Sequence[float], vocab_size: int, r_drop_weight: float = 0.0) -> None:
         super().__init__(prefix="reference_")
-        self.network = network
+        self.network, self.r_drop_weight = network, r_drop_weight
         self.smoothings = [LabelSmoothing(epsilon=smoothing, units=vocab_size) for smoothing in smoothings]
         self.cross_entropy = MaskedSoftmaxCELoss(sparse_label=False)
 
@@ -31,6 +31,9 @@ class ReferenceTransformer(gluon.Block):  # type: ignore[misc]
         else:
             scores, _ = self.network(src, tgt, src_len, tgt_len)
         losses = [self._summed(scores, smoothing(labels), tgt_len) for smoothing in self.smoothings]
+        if self.r_drop_weight:
+            rows = scores.reshape((-1, scores.shape[2]))
+            return r_drop.loss(mx.nd, losses[0], rows, labels, tgt_len, self.r_drop_weight)
         return losses[0] if len(losses) == 1 else mx.nd.concat(*losses, dim=0)
 
     def _summed(self, scores: Any, labels: Any, tgt_len: Any) -> Any:

@@ -22,6 +22,7 @@ from mxnet import autograd, gluon
 from trainer.files.atomic import replaced, write_atomically
 from trainer.model.fused_graph import NO_DROPOUT, FusedTransformer
 from trainer.model.pre_norm import add_final_norms
+from trainer.model.r_drop import twice
 from trainer.model.reference_loss import ReferenceTransformer
 from trainer.settings.model import ModelSettings
 
@@ -77,18 +78,22 @@ class TranslationModel:
         if not fused:
             _drop_attention(self.network, sizes.dropout_of_attention)
         self._loss = self._make_loss([settings.label_smoothing])
+        weight = settings.r_drop
+        self._loss_of_both = self._make_loss([settings.label_smoothing], weight) if weight else None
         self._losses: Any = None
         self._no_dropout = mx.nd.array([NO_DROPOUT], dtype="int32")
 
-    def _make_loss(self, smoothings: Sequence[float]) -> Any:
+    def _make_loss(self, smoothings: Sequence[float], r_drop_weight: float = 0.0) -> Any:
         if not self.fused:
-            return ReferenceTransformer(self.network, smoothings, self.vocab_size)
+            return ReferenceTransformer(self.network, smoothings, self.vocab_size, r_drop_weight)
         sizes = self.settings.architecture()
         dropouts = (sizes.dropout, sizes.dropout_of_attention)
-        return FusedTransformer(self.network, sizes.heads, *dropouts, smoothings, self.settings.precision, sizes.norm)
+        return FusedTransformer(
+            self.network, sizes.heads, *dropouts, smoothings, self.settings.precision, sizes.norm, r_drop_weight
+        )
 
     def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
-        """Computes the label-smoothed cross-entropy, summed over the target tokens.
+        """Computes the label-smoothed cross-entropy, summed over the target tokens. With R-Drop, training adds to it.
 
         Call it under `autograd.record()` to train. Dropout follows MXNet's random numbers: after the same
         `mx.random.seed` the same call gives the same loss.
@@ -105,6 +110,8 @@ class TranslationModel:
         with autograd.pause(train_mode=autograd.is_training()):
             inputs = self._inputs(src, src_len, tgt, tgt_len)
             tokens = float(inputs[3].sum().asscalar())
+        if self._loss_of_both is not None and autograd.is_training():
+            return self._loss_of_both(*twice(mx.nd, inputs[:5]), inputs[5])[0], tokens
         return self._loss(*inputs)[0], tokens
 
     def losses(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[float, float]:
@@ -132,7 +139,9 @@ class TranslationModel:
 
         With `active` false, each operator is computed by itself.
         """
-        self._loss.hybridize(active, static_alloc=True)
+        for graph in (self._loss, self._loss_of_both):
+            if graph is not None:
+                graph.hybridize(active, static_alloc=True)
 
     def parameters(self) -> Any:
         """Returns the parameters that are trained, a ParameterDict by name."""

@@ -80,6 +80,12 @@ class ModelSettings(Section):
         "what they read",
     )
     label_smoothing: Number = Field(default=0.1, description="from 0 to below 1")
+    r_drop: Number = Field(
+        default=0.0,
+        ge=0,
+        description="R-Drop (Liang et al. 2021): the weight (alpha, 5 in the paper) of how far two passes with different "
+        "dropout differ, which is added to the loss. A step computes twice as much; 0: one pass",
+    )
     max_length: int = Field(
         default=256, description="the longest sentence, in pieces with begin and end, that the model can take"
     )
@@ -101,6 +107,10 @@ class ModelSettings(Section):
         shares = (sizes.dropout, sizes.dropout_of_attention, self.label_smoothing)
         if not all(0 <= share < 1 for share in shares):
             raise ValueError(f"dropouts and label_smoothing must be from 0 to below 1: {sizes}, {self.label_smoothing}")
+        if self.r_drop and not (sizes.dropout or sizes.dropout_of_attention):
+            raise ValueError(
+                "r_drop compares passes with different dropout, and there is none: set dropout, or no r_drop"
+            )
         return self
 
     def architecture(self) -> Architecture:

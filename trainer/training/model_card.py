@@ -102,6 +102,8 @@ def _training(settings: Settings, scores: Mapping[str, Any]) -> Rows:
     )
     yield "dropout", f"{settings.model.architecture().dropout:g}"
     yield "label smoothing", f"{settings.model.label_smoothing:g}"
+    if settings.model.r_drop:
+        yield "R-Drop", f"{settings.model.r_drop:g}"
     yield "ended early", scores["stopped"] or "no"
     which = ", ".join(map(str, sorted(steps)))
     yield "parameters", f"those of step {which}" if len(steps) == 1 else f"the mean of those of steps {which}"

@@ -12,6 +12,7 @@ import pytest
 from mxnet import autograd
 
 from trainer.model import build as model
+from trainer.model import r_drop
 from trainer.model.kernels import library, processor
 from trainer.model.reference_loss import ReferenceTransformer
 from trainer.model.transformer import ModelError, TranslationModel
@@ -82,9 +83,10 @@ def test_fused_loss_and_gradients_equal_those_of_gluonnlp(
 
 
 @needs_kernels
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed(norm: str) -> None:
-    made = model.build(ModelSettings(**{**SMALL.model_dump(), "dropout": 0.3, "norm": norm}), VOCABULARY)
+@pytest.mark.parametrize(("norm", "weight"), [("post", 0.0), ("pre", 0.0), ("post", 5.0), ("pre", 5.0)])
+def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed(norm: str, weight: float) -> None:
+    options = {**SMALL.model_dump(), "dropout": 0.3, "norm": norm, "r_drop": weight}
+    made = model.build(ModelSettings(**options), VOCABULARY)
     disturb(made)
     arrays = batch()
     start = {name: p.data().copy() for name, p in made.parameters().items()}
@@ -101,6 +103,39 @@ def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed(norm: st
 
     step = 2e-3
     assert (loss_at(step) - loss_at(-step)) / (2 * step) == pytest.approx(norm, rel=1e-2)
+
+
+def test_r_drop_is_half_of_the_paper_s_loss() -> None:
+    """Takes the two passes of the batch apart again, and computes the formula from their predictions."""
+    rng = np.random.RandomState(2)
+    scores = rng.randn(2, 3, 4, 6)  # (passes, sentences, length, vocabulary)
+    labels, lengths = rng.randint(0, 6, (3, 4)), np.array([4, 1, 3])
+    p = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    counts = np.arange(4) < lengths[:, None]  # (sentences, length)
+    cross_entropies = -sum(np.log(np.take_along_axis(one, labels[..., None], -1))[..., 0][counts].sum() for one in p)
+    divergences = [(one * np.log(one / other)).sum(axis=-1)[counts].sum() for one, other in (p, p[::-1])]
+    paper = cross_entropies + 5.0 / 2 * sum(divergences)
+    arrays = [mx.nd.array(np.concatenate([part, part])) for part in (labels, lengths)]
+    given = mx.nd.array([cross_entropies]), mx.nd.array(scores.reshape(-1, 6))
+    assert float(r_drop.loss(mx.nd, *given, *arrays, 5.0).asscalar()) == pytest.approx(paper / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("on", ["on", "off"])
+def test_r_drop_adds_to_the_loss_of_training_alone(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
+    if on == "off":
+        monkeypatch.setattr(library, "load", lambda: False)
+    options = {**SMALL.model_dump(), "dropout": 0.3}
+    plain, both = (model.build(ModelSettings(**{**options, "r_drop": weight}), VOCABULARY) for weight in (0.0, 5.0))
+    for made in (plain, both):
+        disturb(made)
+    arrays = batch()
+    assert float(both.loss(*arrays)[0].asscalar()) == float(plain.loss(*arrays)[0].asscalar())
+    mx.random.seed(3)
+    loss, gradients = loss_and_gradients(both, *arrays)
+    with autograd.record():
+        assert both.loss(*arrays)[1] == plain.loss(*arrays)[1], "tokens are counted once"
+    assert loss > loss_and_gradients(plain, *arrays)[0]
+    assert all(np.isfinite(gradient).all() for gradient in gradients.values())
 
 
 @needs_kernels
@@ -302,6 +337,8 @@ def test_every_part_of_a_preset_can_be_overridden() -> None:
         ({"units": 10, "heads": 4}, "10 units cannot be divided among 4 heads"),
         ({"layers": 0}, "1 or more"),
         ({"decoder_layers": 0}, "1 or more"),
+        ({"r_drop": -1}, "r_drop: must be 0 or more"),
+        ({"r_drop": 5, "dropout": 0.0}, "r_drop compares passes with different dropout, and there is none"),
         ({"norm": "sandwich"}, "norm: must be one of post, pre"),
         ({"dropout": 1.0}, "below 1"),
         ({"attention_dropout": 1.0}, "from 0 to below 1"),

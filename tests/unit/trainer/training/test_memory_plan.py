@@ -153,3 +153,15 @@ def test_the_command_shows_the_plan_for_a_node(tmp_path: Path, capsys: pytest.Ca
     assert "checkpoint that is written" in shown and "300 MiB" in shown
     assert main(["plan-memory", "--config", str(config), "--memory-mib", "30000"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "All of it fits."
+
+
+def test_r_drop_takes_twice_the_memory_for_a_token_and_more(tmp_path: Path) -> None:
+    plain, both = (plan_of(settings_of(tmp_path, r_drop=weight), None) for weight in (0.0, 5.0))
+    assert both.per_token > 2 * plain.per_token
+    assert both.fixed == plain.fixed
+
+
+def test_a_shallow_decoder_takes_less_than_a_deep_one(tmp_path: Path) -> None:
+    deep, shallow = (plan_of(settings_of(tmp_path, layers=6, decoder_layers=count), None) for count in (None, 1))
+    assert shallow.per_token < deep.per_token
+    assert shallow.least < deep.least
