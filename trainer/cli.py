@@ -331,12 +331,12 @@ def _translate(options: argparse.Namespace) -> int:
 
 def _score(options: argparse.Namespace) -> int:
     from trainer.data.corpus.files import read_lines
+    from trainer.inference.chrf import character_score
     from trainer.inference.score import score
 
     hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     result = score(hypotheses, references, options.tokenize, options.lowercase)
-    print(
-        f"BLEU {result.bleu:.2f} ({result.signature}), chrF {result.chrf:.2f} ({result.chrf_signature}), "
-        f"exact match {result.exact_match:.2%}"
-    )
+    print(f"BLEU {result.bleu:.2f} ({result.signature}), exact match {result.exact_match:.2%}")
+    by_characters = character_score(hypotheses, references, options.lowercase)
+    print(f"chrF {by_characters.chrf:.2f} ({by_characters.signature})")
     return 0

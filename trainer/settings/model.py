@@ -83,8 +83,8 @@ class ModelSettings(Section):
     r_drop: Number = Field(
         default=0.0,
         ge=0,
-        description="R-Drop (Liang et al. 2021): the weight (alpha, 5 in the paper) of how far two passes with different "
-        "dropout differ, which is added to the loss. A step computes twice as much; 0: one pass",
+        description="R-Drop (Liang et al. 2021): the weight (alpha, 5 in the paper) of how far two passes with "
+        "different dropout differ, which is added to the loss. A step computes twice as much; 0: one pass",
     )
     max_length: int = Field(
         default=256, description="the longest sentence, in pieces with begin and end, that the model can take"

@@ -13,6 +13,7 @@ from trainer.elastic.errors import WorldLostError
 from trainer.elastic.exchange import broadcast_object, gather_objects, sum_vector
 from trainer.elastic.failures import translating_failures
 from trainer.elastic.world import World
+from trainer.inference.chrf import character_score
 from trainer.inference.score import score
 from trainer.record.progress import Progress
 from trainer.settings.training import CheckpointSettings
@@ -116,16 +117,18 @@ def _scores(training: Training, world: World, digests: list[str]) -> dict[str, A
     test = training.prepared.test
     sources = [source for source, _ in test]
     hypotheses = translate_together(training.prepared, world, training.shares, sources, settings, _meet)
-    result = score(hypotheses, [target for _, target in test], settings.tokenize, settings.lowercase)
+    references = [target for _, target in test]
+    result = score(hypotheses, references, settings.tokenize, settings.lowercase)
+    by_characters = character_score(hypotheses, references, settings.lowercase)
     return {
         "steps": progress.step,
         "tokens": progress.tokens,
         "final_loss": progress.loss,
         "bleu": result.bleu,
-        "chrf": result.chrf,
+        "chrf": by_characters.chrf,
         "exact_match": result.exact_match,
         "signature": result.signature,
-        "chrf_signature": result.chrf_signature,
+        "chrf_signature": by_characters.signature,
         "validation": _validation(progress),
         "steps_lost": progress.steps_lost,
         "skipped_updates": progress.skipped_updates,

@@ -11,6 +11,7 @@ from trainer.data.batch import collate
 from trainer.data.split import deal
 from trainer.elastic.exchange import sum_vector
 from trainer.elastic.world import World
+from trainer.inference.chrf import character_score
 from trainer.inference.score import score
 from trainer.record.validation import Validation
 from trainer.training.batch_arrays import arrays_of
@@ -37,8 +38,9 @@ def validate(prepared: Prepared, world: World, shares: Sequence[float], meet: Ca
     if prepared.settings.validation.decode == "greedy":
         settings = settings.model_copy(update={"beam_size": 1})
     hypotheses = translate_together(prepared, world, shares, [source for source, _ in pairs], settings, meet)
-    result = score(hypotheses, [target for _, target in pairs], settings.tokenize, settings.lowercase)
-    return Validation(*losses, result.bleu, result.chrf)
+    references = [target for _, target in pairs]
+    bleu = score(hypotheses, references, settings.tokenize, settings.lowercase).bleu
+    return Validation(*losses, bleu, character_score(hypotheses, references, settings.lowercase).chrf)
 
 
 def validation_losses(prepared: Prepared, world: World, shares: Sequence[float]) -> tuple[float, float]:

@@ -24,14 +24,12 @@ def test_the_score_is_that_of_sacrebleu() -> None:
     hypotheses = ["the cat sat on a mat today", "a dog barks at the red moon"]
     result = score(hypotheses, REFERENCES)
     assert result.bleu == pytest.approx(sacrebleu.corpus_bleu(hypotheses, [REFERENCES]).score)
-    assert result.chrf == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [REFERENCES]).score)
     assert result.exact_match == 0.5
 
 
 def test_the_signature_tells_how_the_words_were_cut() -> None:
     assert "tok:none" in score(REFERENCES, REFERENCES, tokenize="none").signature
-    lowercase = score(REFERENCES, REFERENCES, lowercase=True)
-    assert "case:lc" in lowercase.signature and "case:lc" in lowercase.chrf_signature
+    assert "case:lc" in score(REFERENCES, REFERENCES, lowercase=True).signature
 
 
 @pytest.mark.parametrize("hypotheses", [[], ["one"]])
