@@ -20,7 +20,8 @@ import numpy as np
 from trainer import cli
 from trainer.elastic.world import World
 from trainer.inference.translate import translated_batches
-from trainer.training import step, translating
+from trainer.training import step
+from trainer.training.measuring import translating
 from trainer.training.step import Asked, TakenStep, TrainingStep
 
 FAULTS = json.loads(sys.argv.pop(1))

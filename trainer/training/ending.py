@@ -19,10 +19,10 @@ from trainer.record.progress import Progress
 from trainer.settings.training import CheckpointSettings
 from trainer.training.divergence import check_parameters
 from trainer.training.loop import Training
+from trainer.training.measuring.translating import translate_together
 from trainer.training.replicas import compare
 from trainer.training.results import keep_results
 from trainer.training.state import average
-from trainer.training.translating import translate_together
 
 log = logging.getLogger(__name__)
 

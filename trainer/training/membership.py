@@ -6,13 +6,14 @@ import logging
 import time
 from dataclasses import asdict
 
+from trainer.checkpoint.checkpoint import CheckpointError
+from trainer.checkpoint.initial import initial_parameters
 from trainer.elastic.balance import Balancer
 from trainer.elastic.exchange import broadcast_object
 from trainer.elastic.rank_report import RankReport, deviating
 from trainer.elastic.world import World
 from trainer.node.fact import MembershipChange, timestamp
 from trainer.training.errors import TrainingFailedError
-from trainer.training.initial import initial_parameters
 from trainer.training.prepare import Prepared
 from trainer.training.replicas import note_correction
 from trainer.training.state import TrainingState
@@ -78,9 +79,16 @@ class Membership:
 
     def _begin(self) -> None:
         """Loads what the training begins with, on rank 0 of the first world: the other ranks take it over from it."""
-        if not (self._resume and self._resume_from_checkpoint()) and self._prepared.settings.init_from is not None:
-            self._state.take_parameters(initial_parameters(self._prepared))
-            self._state.progress.init_from = self._prepared.settings.init_from
+        location = self._prepared.settings.init_from
+        if (self._resume and self._resume_from_checkpoint()) or location is None:
+            return
+        shapes = {f"parameter.{name}": parameter.shape for name, parameter in self._prepared.parameters.items()}
+        try:
+            parameters = initial_parameters(location, self._prepared.checkpoints.origin, shapes)
+        except CheckpointError as error:
+            raise TrainingFailedError(f"init_from: {location} cannot be begun with: {error}") from error
+        self._state.take_parameters(parameters)
+        self._state.progress.init_from = location
 
     def _resume_from_checkpoint(self) -> bool:
         """Loads the newest checkpoint. Returns whether there is one."""

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from trainer.elastic.exchange import gather_objects
 from trainer.elastic.rank_report import majority
 from trainer.elastic.world import World
+from trainer.training.measuring.validation import probe_loss
 from trainer.training.prepare import Prepared
 from trainer.training.state import TrainingState
-from trainer.training.validation import probe_loss
 
 log = logging.getLogger(__name__)
 

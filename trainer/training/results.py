@@ -14,11 +14,11 @@ from typing import Any
 import yaml
 
 from trainer.files.atomic import write_atomically
+from trainer.record.model_card import FILE_NAME, model_card
 from trainer.settings.training import Settings
 from trainer.storage.storage import RESULTS, Storage, StorageError
 from trainer.training.digest import SETTINGS_OF_A_NODE
 from trainer.training.loop import Training
-from trainer.training.model_card import FILE_NAME, model_card
 from trainer.training.prepare import Prepared
 
 log = logging.getLogger(__name__)

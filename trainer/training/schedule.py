@@ -11,9 +11,9 @@ from trainer.elastic.world import World
 from trainer.model.allocation import give_back
 from trainer.node.memory import available_bytes, is_scarce, resident_bytes
 from trainer.record.train_log import TrainLog
+from trainer.training.measuring.validation import validate
 from trainer.training.prepare import Prepared
 from trainer.training.state import TrainingState
-from trainer.training.validation import validate
 
 MEMORY_EVERY_STEPS = 5
 BETWEEN_ASKED_S = 10.0

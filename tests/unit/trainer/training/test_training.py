@@ -29,10 +29,10 @@ from trainer.training import schedule
 from trainer.training.ending import finish
 from trainer.training.errors import NodeTooSmallError, TrainingFailedError, TrainingStopped
 from trainer.training.loop import Training
+from trainer.training.measuring.validation import validation_losses
 from trainer.training.prepare import prepare
 from trainer.training.results import fetch_results
 from trainer.training.step import TrainingStep
-from trainer.training.validation import validation_losses
 from trainer.worker.rank import Outcome, Rank
 
 

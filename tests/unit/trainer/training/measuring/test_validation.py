@@ -17,12 +17,13 @@ from trainer.inference.score import score
 from trainer.inference.translate import translate
 from trainer.messages.lines import Silent
 from trainer.record.validation import Validation
-from trainer.training import loop, translating
+from trainer.training import loop
 from trainer.training.ending import finish
 from trainer.training.errors import TrainingFailedError, TrainingStopped
 from trainer.training.loop import Training
-from trainer.training.translating import translate_together
-from trainer.training.validation import validation_losses
+from trainer.training.measuring import translating
+from trainer.training.measuring.translating import translate_together
+from trainer.training.measuring.validation import validation_losses
 from trainer.worker.rank import Outcome, Rank
 
 STOP = {"steps": 4, "validate_every_steps": 2}
@@ -102,7 +103,7 @@ def test_greedy_decoding_has_one_hypothesis(tmp_path: Path, monkeypatch: pytest.
         beams.append(arguments[4].beam_size)
         return translate_together(*arguments)
 
-    monkeypatch.setattr("trainer.training.validation.translate_together", together)
+    monkeypatch.setattr("trainer.training.measuring.validation.translate_together", together)
     translation = {"beam_size": 3, "max_length": 4}
     _, one = prepared(tmp_path, stop={**STOP, "steps": 2}, validation=GREEDY, translate=translation)
     one.run(World({}))

@@ -12,12 +12,13 @@ import pytest
 from moto import mock_aws
 
 from tests.support.small_training import CORPUS, small
+from trainer.checkpoint.checkpoint import CheckpointError
+from trainer.checkpoint.initial import initial_parameters
 from trainer.checkpoint.origin import fingerprint
 from trainer.elastic.world import World
 from trainer.messages.lines import Silent
 from trainer.training.ending import finish
 from trainer.training.errors import TrainingFailedError
-from trainer.training.initial import initial_parameters
 from trainer.training.loop import Training
 from trainer.training.prepare import prepare
 from trainer.worker.rank import Rank
@@ -47,6 +48,13 @@ def tuned(directory: Path, first: Path, init_from: Path | str, **sections: Any) 
     return small(directory, **{**other, "init_from": str(init_from), **sections})
 
 
+def begun(settings: Any) -> dict[str, Any]:
+    """What a training of these settings begins with."""
+    ready = prepare(settings)
+    shapes = {f"parameter.{name}": parameter.shape for name, parameter in ready.parameters.items()}
+    return initial_parameters(settings.init_from, ready.checkpoints.origin, shapes)
+
+
 def parameters_of(training: Training) -> dict[str, Any]:
     return {f"parameter.{name}": value.data().asnumpy() for name, value in training.prepared.parameters.items()}
 
@@ -55,13 +63,13 @@ def test_it_begins_with_the_results_and_learns_other_text_with_other_dropout(fir
     still = {"learning_rate": 1e-30}
     model = {**SMALL_MODEL, "dropout": 0.0}
     settings = tuned(tmp_path, first, first / "results", stop={"steps": 1}, optimizer=still, model=model)
-    begun = initial_parameters(prepare(settings))
+    expected = begun(settings)
     one, world = prepared(tmp_path, **settings.model_dump(exclude_unset=True)), World({})
     one.run(world)
     assert one.state.snapshot().arrays["adam.updates"] == 1, "the optimizer begins anew"
     found = parameters_of(one)
-    assert begun.keys() == found.keys()
-    for name, array in begun.items():
+    assert expected.keys() == found.keys()
+    for name, array in expected.items():
         np.testing.assert_allclose(found[name], array, atol=1e-20, err_msg=name)
     finish(one, world)
     scores = json.loads((tmp_path / "storage" / "results" / "scores.json").read_text())
@@ -70,16 +78,16 @@ def test_it_begins_with_the_results_and_learns_other_text_with_other_dropout(fir
 
 @pytest.mark.parametrize("place", ["results", "", "checkpoints/step-000000006"])
 def test_results_storage_and_checkpoint_are_the_same_parameters(first: Path, tmp_path: Path, place: str) -> None:
-    expected = initial_parameters(prepare(tuned(tmp_path, first, first / "results")))
-    found = initial_parameters(prepare(tuned(tmp_path, first, f"{first}/{place}")))
+    expected = begun(tuned(tmp_path, first, first / "results"))
+    found = begun(tuned(tmp_path, first, f"{first}/{place}"))
     assert found.keys() == expected.keys()
     for name in expected:
         np.testing.assert_array_equal(found[name], expected[name])
 
 
 def test_an_earlier_checkpoint_can_be_named(first: Path, tmp_path: Path) -> None:
-    last = initial_parameters(prepare(tuned(tmp_path, first, first)))
-    earlier = initial_parameters(prepare(tuned(tmp_path, first, first / "checkpoints" / "step-000000003")))
+    last = begun(tuned(tmp_path, first, first))
+    earlier = begun(tuned(tmp_path, first, first / "checkpoints" / "step-000000003"))
     assert any(not np.array_equal(earlier[name], last[name]) for name in last)
 
 
@@ -90,8 +98,8 @@ def test_a_training_that_has_no_results_yet_is_begun_with_by_its_newest_whole_ch
     storage.mkdir(parents=True)
     (storage / "step-000000003").write_bytes((first / "checkpoints" / "step-000000003").read_bytes())
     (storage / "step-000000006").write_bytes((first / "checkpoints" / "step-000000006").read_bytes()[:-9])
-    expected = initial_parameters(prepare(tuned(tmp_path, first, first / "checkpoints" / "step-000000003")))
-    found = initial_parameters(prepare(tuned(tmp_path, first, storage.parent)))
+    expected = begun(tuned(tmp_path, first, first / "checkpoints" / "step-000000003"))
+    found = begun(tuned(tmp_path, first, storage.parent))
     assert "step-000000006 is refused" in caplog.text
     for name in expected:
         np.testing.assert_array_equal(found[name], expected[name])
@@ -100,7 +108,7 @@ def test_a_training_that_has_no_results_yet_is_begun_with_by_its_newest_whole_ch
 def test_it_begins_with_what_lies_in_s3(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("ACCESS_KEY_ID", "x"), ("SECRET_ACCESS_KEY", "x"), ("DEFAULT_REGION", "us-east-1")):
         monkeypatch.setenv(f"AWS_{name}", value)
-    expected = initial_parameters(prepare(tuned(tmp_path, first, first)))
+    expected = begun(tuned(tmp_path, first, first))
     with mock_aws():
         client = boto3.client("s3")
         client.create_bucket(Bucket="bucket")
@@ -109,7 +117,7 @@ def test_it_begins_with_what_lies_in_s3(first: Path, tmp_path: Path, monkeypatch
                 client.upload_file(str(path), "bucket", f"runs/1/{path.relative_to(first)}")
         for place in ("s3://bucket/runs/1", "s3://bucket/runs/1/checkpoints/step-000000006"):
             taken = {"taken": "s3://bucket/runs/1/results/vocabulary"}
-            found = initial_parameters(prepare(tuned(tmp_path, first, place, vocabulary=taken)))
+            found = begun(tuned(tmp_path, first, place, vocabulary=taken))
             for name in expected:
                 np.testing.assert_array_equal(found[name], expected[name])
 
@@ -117,8 +125,8 @@ def test_it_begins_with_what_lies_in_s3(first: Path, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("place", ["results", "checkpoints/step-000000006"])
 def test_another_vocabulary_is_refused(first: Path, tmp_path: Path, place: str) -> None:
     settings = tuned(tmp_path, first, first / place, vocabulary={"size": 380})
-    with pytest.raises(TrainingFailedError, match=r"init_from: .* it was made with another vocabulary"):
-        initial_parameters(prepare(settings))
+    with pytest.raises(CheckpointError, match=r"it was made with another vocabulary"):
+        begun(settings)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +139,8 @@ def test_another_vocabulary_is_refused(first: Path, tmp_path: Path, place: str) 
 @pytest.mark.parametrize("place", ["results", "checkpoints/step-000000006"])
 def test_another_shape_is_refused(first: Path, tmp_path: Path, place: str, size: Any, message: str) -> None:
     settings = tuned(tmp_path, first, first / place, model={**SMALL_MODEL, **size})
-    with pytest.raises(TrainingFailedError, match=f"init_from: .* of another model: .*{message}"):
-        initial_parameters(prepare(settings))
+    with pytest.raises(CheckpointError, match=f"of another model: .*{message}"):
+        begun(settings)
 
 
 @pytest.mark.parametrize("place", ["absent", "absent/checkpoints/step-000000006"])
@@ -150,8 +158,8 @@ def test_damaged_parameters_are_refused(first: Path, tmp_path: Path) -> None:
     for name in ("vocabulary", "model.json"):
         (torn / name).write_bytes((first / "results" / name).read_bytes())
     (torn / "model.params").write_bytes(b"torn")
-    with pytest.raises(TrainingFailedError, match="it is damaged"):
-        initial_parameters(prepare(tuned(tmp_path, first, torn)))
+    with pytest.raises(CheckpointError, match="it is damaged"):
+        begun(tuned(tmp_path, first, torn))
 
 
 def test_a_training_that_is_resumed_continues_from_its_own_checkpoint(first: Path, tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import yaml
 from tests.support.small_training import CORPUS, small
 from trainer.elastic.world import World
 from trainer.messages.lines import Silent
+from trainer.record.model_card import model_card
 from trainer.settings.file import read
 from trainer.settings.section import section_from
 from trainer.settings.training import Settings
 from trainer.training.ending import finish
-from trainer.training.model_card import model_card
 from trainer.training.results import settings_text
 from trainer.worker.rank import Rank
 

@@ -15,8 +15,8 @@ from trainer.inference.chrf import character_score
 from trainer.inference.score import score
 from trainer.record.validation import Validation
 from trainer.training.batch_arrays import arrays_of
+from trainer.training.measuring.translating import translate_together
 from trainer.training.prepare import Prepared
-from trainer.training.translating import translate_together
 
 BATCH_SENTENCES = 64
 
