@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -155,7 +156,8 @@ def _validation(progress: Progress) -> dict[str, Any] | None:
     last = next((line for line in reversed(progress.log) if "validation_loss" in line), None)
     if last is None:
         return None
-    measures = {name.removeprefix("validation_"): value for name, value in last.items() if name != "t"}
+    finite = {name: value for name, value in last.items() if name != "t" and math.isfinite(value)}
+    measures = {name.removeprefix("validation_"): value for name, value in finite.items()}
     best = [{"step": step, "value": value} for step, value in progress.best]
     return {
         "measure": progress.measure,

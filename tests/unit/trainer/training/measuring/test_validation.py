@@ -173,6 +173,22 @@ def test_a_new_measure_begins_with_nothing_to_be_better_than(tmp_path: Path) -> 
     )
 
 
+def test_a_validation_that_is_no_number_leaves_scores_that_are_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = Validation(float("nan"), float("inf"))
+    monkeypatch.setattr("trainer.training.schedule.validate", lambda *_: nothing)
+    _, one = prepared(tmp_path, stop={**STOP, "patience": 2}, checkpoint={"every_steps": 2, "keep_best": 2})
+    world = World({})
+    one.run(world)
+    assert one.state.progress.stopped == "no better validation loss than any number in 2 validations"
+    finish(one, world)
+    written = (tmp_path / "storage" / "results" / "scores.json").read_text()
+    scores = json.loads(written, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert scores["validation"]["best"] is None
+    assert scores["validation"]["last"].keys() == {"step", "perplexity"}
+
+
 def test_a_rank_that_is_lost_in_a_validation_costs_a_new_world_and_no_validation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
