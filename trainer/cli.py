@@ -318,7 +318,7 @@ def _translate(options: argparse.Namespace) -> int:
     given = {name: value for name, value in asked.items() if value is not None}
     settings = section_from(TranslateSettings, given)
     model, vocabulary = load(options.model), Vocabulary.load(options.model)
-    if len(vocabulary) != model.vocab_size:
+    if (len(vocabulary), vocabulary.separate_sizes) != (model.vocab_size, model.separate):
         raise ValueError(
             f"{options.model}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "
             "they are not of the same training"

@@ -37,7 +37,8 @@ def fingerprint(settings: Settings) -> str:
         shaping["batch"].pop(not_shaping)
     if settings.corpus.kind == "prepared":
         shaping["corpus"] = None  # its digest tells it, wherever it lies
-    shaping["vocabulary"].pop("taken")  # the vocabulary's digest tells it
+    for told_by_digest in ("taken", "separate"):
+        shaping["vocabulary"].pop(told_by_digest)
     for key, before in ADDED_TO_MODEL.items():
         if shaping["model"][key] == before:
             del shaping["model"][key]

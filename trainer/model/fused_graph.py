@@ -49,7 +49,10 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         self.heads, self.low_precision = heads, precision == "bfloat16"
         self.dropout, self.attention_dropout = dropout, attention_dropout
         self._smoothings, self._r_drop_weight = tuple(smoothings), r_drop_weight
-        self.embedding = network.src_embed[0].weight
+        self.embedding = network.tgt_embed[0].weight
+        self.is_separate = network.src_embed[0].weight is not self.embedding
+        if self.is_separate:
+            self.source_embedding = network.src_embed[0].weight
         self.bias = network.tgt_proj.bias
         self._graph = _Graph if norm == "post" else _PreNormGraph
         if norm == "pre":
@@ -147,7 +150,8 @@ class _Graph:
         """Turns ids (B, T) into (B * T, units): embedded, scaled, with positions added, dropout applied, normalised."""
         p, scale = self._p, math.sqrt(self._block.units)
         ends = (p[f"{side}_position"], *self._norm(side, ""))
-        return self._f.centavo_embed_norm(ids, p["embedding"], *ends, self._seed, scale=scale, **self._options())[0]
+        embedding = p["source_embedding" if self._block.is_separate and side == "encoder" else "embedding"]
+        return self._f.centavo_embed_norm(ids, embedding, *ends, self._seed, scale=scale, **self._options())[0]
 
     def read(self, x: Any) -> Any:
         """Returns what a layer computes with, (rows, units), of what the layers hand on."""

@@ -2,9 +2,10 @@
 
 GluonNLP builds the network. The encoding of positions is the paper's (`trainer.model.positions`) and not GluonNLP's.
 
-The embeddings of both languages and the output projection are one matrix. The names of the parameters depend on nothing
-but the settings, so that old ranks, new ranks and checkpoints match. On a CPU the loss is computed by
-`trainer.model.fused_graph` over the same parameters, elsewhere by GluonNLP's own graph.
+The embeddings of both languages and the output projection are one matrix (Press and Wolf 2017,
+https://aclanthology.org/E17-2025). With a vocabulary for each language, those of the target and the output are. The
+names of the parameters depend on nothing but the settings, so that old ranks, new ranks and checkpoints match. On a CPU
+the loss is computed by `trainer.model.fused_graph` over the same parameters, elsewhere by GluonNLP's own graph.
 """
 
 from __future__ import annotations
@@ -41,15 +42,19 @@ class TranslationModel:
 
     Attributes:
         settings: What the model was made from.
-        vocab_size: Pieces of the vocabulary.
+        vocab_size: Pieces of the vocabulary, of the larger one where there are two.
+        separate: Pieces of the source's and of the target's vocabulary; None: they share one, and its embedding.
         network: GluonNLP's NMTModel. The names of its parameters begin with `transformer_`.
         fused: Whether the loss is computed by the fused graph.
     """
 
-    def __init__(self, settings: ModelSettings, vocab_size: int, fused: bool) -> None:
+    def __init__(
+        self, settings: ModelSettings, vocab_size: int, fused: bool, separate: tuple[int, int] | None = None
+    ) -> None:
         sizes = settings.architecture()
         self.settings = settings
-        self.vocab_size = vocab_size
+        self.vocab_size, self.separate = vocab_size, separate
+        source_pieces, self._target_pieces = separate or (vocab_size, vocab_size)
         common: dict[str, Any] = {
             "num_heads": sizes.heads,
             "max_length": settings.max_length,
@@ -59,16 +64,15 @@ class TranslationModel:
         }
         encoder = TransformerEncoder(num_layers=sizes.layers, prefix="transformer_enc_", **common)
         decoder = TransformerDecoder(num_layers=sizes.layers_of_decoder, prefix="transformer_dec_", **common)
-        vocabulary = range(vocab_size)  # NMTModel asks its vocabularies for their length only
         self.network = NMTModel(
-            src_vocab=vocabulary,
-            tgt_vocab=vocabulary,
+            src_vocab=range(source_pieces),  # NMTModel asks its vocabularies for their length only
+            tgt_vocab=range(self._target_pieces),
             encoder=encoder,
             decoder=decoder,
             one_step_ahead_decoder=None,  # `trainer.inference.step_decoder` takes its place
             embed_size=sizes.units,
             embed_initializer=mx.init.Normal(sizes.units**-0.5),
-            share_embed=True,
+            share_embed=separate is None,
             tie_weights=True,
             prefix="transformer_",
         )
@@ -85,7 +89,7 @@ class TranslationModel:
 
     def _make_loss(self, smoothings: Sequence[float], r_drop_weight: float = 0.0) -> Any:
         if not self.fused:
-            return ReferenceTransformer(self.network, smoothings, self.vocab_size, r_drop_weight)
+            return ReferenceTransformer(self.network, smoothings, self._target_pieces, r_drop_weight)
         sizes = self.settings.architecture()
         dropouts = (sizes.dropout, sizes.dropout_of_attention)
         return FusedTransformer(
@@ -153,6 +157,8 @@ class TranslationModel:
     def save(self, directory: Path, metadata: dict[str, Any] | None = None) -> None:
         """Writes `model.params` and `model.json` (format, settings, vocabulary size, `metadata`) into `directory`."""
         description = {"format": FORMAT, "model": self.settings.model_dump(), "vocab_size": self.vocab_size}
+        if self.separate is not None:
+            description["separate"] = self.separate
         description |= metadata or {}
         arrays = {name: parameter.data().as_in_context(mx.cpu()) for name, parameter in self.parameters().items()}
         with replaced(directory / PARAMETERS_FILE, readable_by_all=True) as temporary:

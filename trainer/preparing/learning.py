@@ -36,9 +36,8 @@ def learned(
     if settings.taken is not None:
         return taken_over(settings.taken, tags)
     try:
-        return Vocabulary.learn(
-            _sample(settings.sample, chunks, destinations), settings.size, settings.kind, tuple(tags), THREADS
-        )
+        learn = Vocabulary.learn_separately if settings.separate else Vocabulary.learn
+        return learn(_sample(settings.sample, chunks, destinations), settings.size, settings.kind, tuple(tags), THREADS)
     except VocabularyError as error:
         raise PreparationError(f"{error}: set vocabulary.size in the settings, or name more text") from error
 

@@ -33,7 +33,7 @@ def model_card(settings: Settings, corpus: Manifest, parameters: int, scores: Ma
         _front_matter(settings, corpus),
         f"# {_plain(name)}\n",
         f"A Transformer that translates from {corpus.source} to {corpus.target}, trained with Centavo.\n",
-        _section("Files", _FILES),
+        _section("Files", (*_FILES, *(_SEPARATE if corpus.vocabulary.separate else ()))),
         _use(),
         _section("Model", _model(settings, corpus, parameters)),
         _section("Data", _data(settings, corpus)),
@@ -47,10 +47,15 @@ def model_card(settings: Settings, corpus: Manifest, parameters: int, scores: Ma
 _FILES = (
     ("model.params", "the parameters, as MXNet saves them"),
     ("model.json", "the sizes of the model"),
-    ("vocabulary", "the vocabulary, a SentencePiece model"),
+    ("vocabulary", "the vocabulary: a SentencePiece model, or two in one file"),
     ("training.yml", "the settings of the training"),
     ("scores.json", "all scores"),
     ("train.log", "loss and validations, a line of JSON each"),
+)
+
+_SEPARATE = (
+    ("vocabulary.source", "the SentencePiece model of the source"),
+    ("vocabulary.target", "the SentencePiece model of the target"),
 )
 
 
@@ -75,7 +80,8 @@ def _model(settings: Settings, corpus: Manifest, parameters: int) -> Rows:
     yield "parameters", f"{parameters:,}"
     yield "layers", f"{sizes.layers} of the encoder, {sizes.layers_of_decoder} of the decoder, {sizes.norm}-norm"
     yield "units", f"{sizes.units}, {sizes.hidden} in feed-forward layers, {sizes.heads} heads"
-    yield "vocabulary", f"{corpus.vocabulary.pieces:,} pieces of both languages"
+    of_each = "at most, for each language" if corpus.vocabulary.separate else "of both languages"
+    yield "vocabulary", f"{corpus.vocabulary.pieces:,} pieces {of_each}"
     yield "longest sentence", f"{settings.model.max_length} pieces"
     if settings.card.license is not None:
         yield "licence", settings.card.license

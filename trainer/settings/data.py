@@ -50,7 +50,7 @@ class CorpusSettings(Section):
 
 
 class VocabularySettings(Section):
-    """The subword vocabulary of both languages together.
+    """The subword vocabulary of both languages together, or one of each.
 
     With BPE-dropout (Provilkov et al. 2020, https://aclanthology.org/2020.acl-main.170) every epoch reads the training
     sentences in other pieces. It helps where text is scarce. An epoch has as many batches as without it, so that they
@@ -59,6 +59,11 @@ class VocabularySettings(Section):
 
     size: int = Field(
         default=DEFAULT_SIZE, description="the most pieces; 4 special pieces and 256 single bytes are among them"
+    )
+    separate: bool = Field(
+        default=False,
+        description="true: source and target have a vocabulary each, of up to size pieces, and an embedding each; "
+        "false: both have one (Press and Wolf 2017, https://aclanthology.org/E17-2025, section 3)",
     )
     taken: str | None = Field(
         default=None,
@@ -76,6 +81,10 @@ class VocabularySettings(Section):
     def _check(self) -> VocabularySettings:
         if self.taken is not None and self.size != DEFAULT_SIZE:
             raise ValueError("a vocabulary that is taken over has its own size: leave out size, or taken")
+        if self.taken is not None and self.separate:
+            raise ValueError(
+                "a vocabulary that is taken over is separate or not by itself: leave out separate, or taken"
+            )
         return self
 
 

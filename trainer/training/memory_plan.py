@@ -104,7 +104,8 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
     model, batch = settings.model.architecture(), settings.batch
     pieces = settings.vocabulary.size if manifest is None else manifest.vocabulary.pieces
     longest = batch.max_tokens if manifest is None else _longest(manifest, settings)
-    parameters = parameter_count(model, pieces) * FLOAT_BYTES
+    is_separate = settings.vocabulary.separate if manifest is None else manifest.vocabulary.separate
+    parameters = parameter_count(model, pieces, is_separate) * FLOAT_BYTES
     copy = STATE_COPIES * parameters
     averages = settings.checkpoint.average > 1 or settings.checkpoint.average_of == "best"
     items = [
@@ -130,17 +131,19 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
     return MemoryPlan(items, while_training, at_the_end, per_token, batch_tokens or batch.tokens, longest)
 
 
-def parameter_count(model: Architecture, vocab_size: int) -> int:
+def parameter_count(model: Architecture, vocab_size: int, separate: bool = False) -> int:
     """Returns the numbers in a model.
 
-    There are one shared embedding with the output's bias, 4 matrices in an attention, and 2 in a feed-forward layer.
+    There are one shared embedding with the output's bias (and one more with `separate` vocabularies), 4 matrices in an
+    attention, and 2 in a feed-forward layer.
     """
     units, hidden = model.units, model.hidden
     feed_forward = 2 * units * hidden + hidden + units
     encoder = 4 * units**2 + feed_forward + 4 * units
     decoder = 8 * units**2 + feed_forward + 6 * units
     norms = 4 * units if model.norm == "post" else 8 * units  # of the embeddings, and after the last layers
-    return vocab_size * (units + 1) + model.layers * encoder + model.layers_of_decoder * decoder + norms
+    embeddings = vocab_size * (units + 1) + (vocab_size * units if separate else 0)
+    return embeddings + model.layers * encoder + model.layers_of_decoder * decoder + norms
 
 
 def token_bytes(model: Architecture, vocab_size: int, longest: int, precision: str = "float32") -> int:

@@ -79,7 +79,7 @@ def prepare(settings: Settings) -> Prepared:
     vocabulary = corpus.vocabulary()
     batches = _training_batches(settings, corpus, vocabulary)
     share_limit = largest_share_that_fits(settings, corpus.manifest, batches.batch_tokens)
-    model = build(settings.model, len(vocabulary))
+    model = build(settings.model, len(vocabulary), separate=vocabulary.separate_sizes)
     parameters: dict[str, Any] = dict(sorted(model.parameters().items()))
     optimizer = settings.optimizer
     storage = open_storage(settings.storage)

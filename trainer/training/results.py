@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from trainer.data.vocabulary import Vocabulary
 from trainer.files.atomic import write_atomically
 from trainer.record.model_card import FILE_NAME, model_card
 from trainer.settings.training import Settings
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 SETTINGS_FILE = "training.yml"
 NAMES = re.compile(
-    r"model\.params|model\.json|model-card\.md|vocabulary|training\.yml|train\.log|scores\.json|events[A-Za-z0-9._-]{0,200}"
+    r"model\.params|model\.json|model-card\.md|vocabulary(?:\.source|\.target)?|training\.yml|train\.log|scores\.json|events[A-Za-z0-9._-]{0,200}"
 )
 """The files that are results. Any worker can write any name into the storage: no other name is fetched from it."""
 MOST_FILES = 100
@@ -47,7 +48,7 @@ def keep_results(training: Training, scores: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         training.prepared.model.save(directory, {"steps": scores["steps"], "bleu": scores["bleu"]})
-        training.prepared.vocabulary.save(directory)
+        _save_vocabulary(training.prepared.vocabulary, directory)
         training.events.write_all(directory, lines)
         for path in sorted(directory.iterdir()):
             _put(storage, path.name, path.read_bytes())
@@ -61,6 +62,14 @@ def settings_text(settings: Settings) -> str:
     """Returns the settings as a training.yml with every key, except for those of one node."""
     content = settings.model_dump(mode="json", exclude=SETTINGS_OF_A_NODE)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def _save_vocabulary(vocabulary: Vocabulary, directory: Path) -> None:
+    """Writes the file `vocabulary`. Where it holds two, other programs find them beside it."""
+    vocabulary.save(directory)
+    if vocabulary.separate_sizes is not None:
+        for side, model in zip(("source", "target"), vocabulary.models, strict=True):
+            (directory / f"vocabulary.{side}").write_bytes(model)
 
 
 def _card(prepared: Prepared, scores: dict[str, Any]) -> str:

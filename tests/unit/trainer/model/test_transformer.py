@@ -61,15 +61,20 @@ def disturb(made: TranslationModel) -> None:
         (0.1, True, {"layers": 1, "decoder_layers": 2}),
         (0.1, False, {"norm": "pre"}),
         (0.1, True, {"norm": "pre", "layers": 3, "decoder_layers": 1}),
+        (0.1, True, {"separate": (70, VOCABULARY)}),
+        (0.1, False, {"separate": (VOCABULARY, 60), "norm": "pre"}),
     ],
 )
 def test_fused_loss_and_gradients_equal_those_of_gluonnlp(
     smoothing: float, hybrid: bool, shape: dict[str, Any]
 ) -> None:
-    made = model.build(ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing, **shape}), VOCABULARY)
+    shape, separate = {k: v for k, v in shape.items() if k != "separate"}, shape.get("separate")
+    target = VOCABULARY if separate is None else separate[1]
+    settings = ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing, **shape})
+    made = model.build(settings, max(separate or (VOCABULARY,)), separate=separate)
     disturb(made)
     made.hybridize(hybrid)
-    reference = ReferenceTransformer(made.network, [smoothing], VOCABULARY)
+    reference = ReferenceTransformer(made.network, [smoothing], target)
     for seed, size in enumerate([(5, 21, 19), (1, 1, 2), (3, 40, 33)]):
         arrays = batch(seed, *size)
         loss, gradients = loss_and_gradients(made, *arrays)
@@ -369,6 +374,15 @@ def test_a_saved_model_comes_back_with_its_settings(tmp_path: Path) -> None:
     assert float(again.loss(*batch())[0].asscalar()) == float(made.loss(*batch())[0].asscalar())
     assert json.loads((tmp_path / "model.json").read_text())["vocabulary"] == "abc"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "model.params"]
+
+
+def test_a_saved_model_of_separate_vocabularies_comes_back(tmp_path: Path) -> None:
+    made = model.build(SMALL, 70, separate=(70, VOCABULARY))
+    disturb(made)
+    made.save(tmp_path)
+    again = model.load(tmp_path)
+    assert (again.vocab_size, again.separate) == (70, (70, VOCABULARY))
+    assert float(again.loss(*batch())[0].asscalar()) == float(made.loss(*batch())[0].asscalar())
 
 
 def test_parameters_of_another_size_are_refused(tmp_path: Path) -> None:
