@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from mxnet import gluon
 
-from trainer.model import r_drop
 from trainer.settings.model import Norm
 
 _EPSILON = 1e-5  # of GluonNLP's layer norms
@@ -133,10 +132,16 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
             hidden = graph.cross_attend(hidden, memory, tgt_len, src_len, f"decoder{index}_cross")
             hidden = graph.feed_forward(hidden, f"decoder{index}")
         scores = graph.scores(graph.read(hidden))  # (B * T, vocabulary)
-        losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]
         if self._r_drop_weight:
-            return r_drop.loss(F, losses[0], scores, labels, tgt_len, self._r_drop_weight)
+            return self._r_drop(F, scores, labels, tgt_len)
+        losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]
         return losses[0] if len(losses) == 1 else F.concat(*losses, dim=0)
+
+    def _r_drop(self, F: Any, scores: Any, labels: Any, lengths: Any) -> Any:  # noqa: N803
+        """Returns the loss of both halves of a batch: its labels and lengths are those of either half."""
+        of_half = [F.split(array, num_outputs=2, axis=0)[0] for array in (labels, lengths)]
+        options = {"smoothing": self._smoothings[0], "weight": self._r_drop_weight}
+        return F.centavo_r_drop(scores, *of_half, **options)[0]
 
 
 class _Graph:

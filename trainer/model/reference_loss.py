@@ -32,8 +32,7 @@ class ReferenceTransformer(gluon.Block):  # type: ignore[misc]
             scores, _ = self.network(src, tgt, src_len, tgt_len)
         losses = [self._summed(scores, smoothing(labels), tgt_len) for smoothing in self.smoothings]
         if self.r_drop_weight:
-            rows = scores.reshape((-1, scores.shape[2]))
-            return r_drop.loss(mx.nd, losses[0], rows, labels, tgt_len, self.r_drop_weight)
+            return r_drop.loss(losses[0], scores, tgt_len, self.r_drop_weight)
         return losses[0] if len(losses) == 1 else mx.nd.concat(*losses, dim=0)
 
     def _summed(self, scores: Any, labels: Any, tgt_len: Any) -> Any:

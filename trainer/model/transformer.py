@@ -115,7 +115,7 @@ class TranslationModel:
             inputs = self._inputs(src, src_len, tgt, tgt_len)
             tokens = float(inputs[3].sum().asscalar())
         if self._loss_of_both is not None and autograd.is_training():
-            return self._loss_of_both(*twice(mx.nd, inputs[:5]), inputs[5])[0], tokens
+            return self._loss_of_both(*twice(inputs[:5]), inputs[5])[0], tokens
         return self._loss(*inputs)[0], tokens
 
     def losses(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[float, float]:

@@ -22,8 +22,6 @@ STATE_COPIES = 3
 """A copy of the state has the parameters and Adam's two moments."""
 AVERAGING_COPIES = 5
 """The mean is summed in float64, which is twice the parameters, and a checkpoint is a copy of the state."""
-R_DROP_ROWS = 8
-"""Rows of the vocabulary that R-Drop keeps for a token of each of its two passes, gradients included."""
 INDEX_BYTES = 32
 """What a pair of a shard takes beside its ids or its text: where both sides begin, and how long they are."""
 SAMPLED_IDS = 3
@@ -125,9 +123,8 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
         Item("mean of checkpoints, and one of them", AVERAGING_COPIES * parameters if averages else 0),
         Item("translating", _translating_bytes(settings, model, pieces, _longest_to_translate(manifest, settings))),
     ]
-    per_token = token_bytes(model, pieces, longest, settings.model.precision)
-    if settings.model.r_drop:
-        per_token = 2 * (per_token + FLOAT_BYTES * R_DROP_ROWS * pieces)
+    passes = 2 if settings.model.r_drop else 1
+    per_token = passes * token_bytes(model, pieces, longest, settings.model.precision)
     return MemoryPlan(items, while_training, at_the_end, per_token, batch_tokens or batch.tokens, longest)
 
 

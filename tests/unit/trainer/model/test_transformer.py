@@ -120,9 +120,28 @@ def test_r_drop_is_half_of_the_paper_s_loss() -> None:
     cross_entropies = -sum(np.log(np.take_along_axis(one, labels[..., None], -1))[..., 0][counts].sum() for one in p)
     divergences = [(one * np.log(one / other)).sum(axis=-1)[counts].sum() for one, other in (p, p[::-1])]
     paper = cross_entropies + 5.0 / 2 * sum(divergences)
-    arrays = [mx.nd.array(np.concatenate([part, part])) for part in (labels, lengths)]
-    given = mx.nd.array([cross_entropies]), mx.nd.array(scores.reshape(-1, 6))
-    assert float(r_drop.loss(mx.nd, *given, *arrays, 5.0).asscalar()) == pytest.approx(paper / 2, rel=1e-5)
+    given = mx.nd.array([cross_entropies]), mx.nd.array(scores.reshape(6, 4, 6)), mx.nd.array(np.tile(lengths, 2))
+    assert float(r_drop.loss(*given, 5.0).asscalar()) == pytest.approx(paper / 2, rel=1e-5)
+
+
+@needs_kernels
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_r_drop_kernel_and_its_gradient_are_those_of_mxnet_s_operators(smoothing: float) -> None:
+    rng = np.random.RandomState(4)
+    scores = mx.nd.array(3 * rng.randn(2 * 3 * 5, 17))
+    labels, lengths = mx.nd.array(rng.randint(0, 17, (3, 5)), dtype="int32"), mx.nd.array([5, 1, 3])
+    both = mx.nd.tile(labels, (2, 1)), mx.nd.tile(lengths, 2)
+    scores.attach_grad()
+    with autograd.record():
+        found = 3 * mx.nd.centavo_r_drop(scores, labels, lengths, smoothing=smoothing, weight=5.0)[0]
+    found.backward()
+    gradient = scores.grad.asnumpy().copy()
+    with autograd.record():
+        cross_entropy = mx.nd.centavo_cross_entropy(scores, *both, smoothing=smoothing)[0]
+        expected = 3 * r_drop.loss(cross_entropy, scores.reshape((6, 5, 17)), both[1], 5.0)
+    expected.backward()
+    assert float(found.asscalar()) == pytest.approx(float(expected.asscalar()), rel=1e-5)
+    assert gradient == pytest.approx(scores.grad.asnumpy(), rel=1e-4, abs=1e-4)
 
 
 @pytest.mark.parametrize("on", ["on", "off"])
