@@ -127,6 +127,7 @@ def test_r_drop_is_half_of_the_paper_s_loss() -> None:
 @needs_kernels
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_the_r_drop_kernel_and_its_gradient_are_those_of_mxnet_s_operators(smoothing: float) -> None:
+    assert library.load()
     rng = np.random.RandomState(4)
     scores = mx.nd.array(3 * rng.randn(2 * 3 * 5, 17))
     labels, lengths = mx.nd.array(rng.randint(0, 17, (3, 5)), dtype="int32"), mx.nd.array([5, 1, 3])
@@ -165,6 +166,7 @@ def test_r_drop_adds_to_the_loss_of_training_alone(monkeypatch: pytest.MonkeyPat
 @needs_kernels
 @pytest.mark.parametrize("of", ["y", "u", "both"])
 def test_gradients_of_the_pre_norm_kernel_are_finite_differences(of: str) -> None:
+    assert library.load()
     rng = np.random.RandomState(1)
     arrays = [mx.nd.array(rng.randn(*shape)) for shape in ((3, 8), (3, 8), (8,), (8,))]
     ways = [mx.nd.array(rng.randn(3, 8) * (of in (name, "both"))) for name in ("y", "u")]
