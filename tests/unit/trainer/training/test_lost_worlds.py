@@ -171,7 +171,7 @@ def test_a_rank_that_dies_while_it_translates_the_validation_split_costs_a_rank_
         translate={"beam_size": 1, "max_length": 8, "batch_size": 2},
     )
     settings = training.model_dump(mode="json", exclude_unset=True, exclude={"facts"})
-    with Fleet(tmp_path / "fleet", settings, net=41) as fleet:
+    with Fleet(tmp_path / "fleet", settings, net=44) as fleet:
         fleet.write_hosts(faulty_hosts(fleet, 3, [{"rank": 2, "step": 4, "what": "dies translating"}]))
         assert fleet.launch(min_np=1).wait(300) == 0, fleet.log()
         scores = json.loads((fleet.results / "scores.json").read_text())
