@@ -130,7 +130,7 @@ def _add_translate(commands: _Commands) -> None:
 
 
 def _add_score(commands: _Commands) -> None:
-    score = commands.add_parser("score", help="BLEU (sacreBLEU) and exact match of translations")
+    score = commands.add_parser("score", help="BLEU and chrF (sacreBLEU), and exact match of translations")
     score.add_argument("hypotheses", type=Path, help="a file of translations, one a line")
     score.add_argument("references", type=Path, help="a file of the right translations, one a line")
     score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"),
@@ -318,7 +318,7 @@ def _translate(options: argparse.Namespace) -> int:
     given = {name: value for name, value in asked.items() if value is not None}
     settings = section_from(TranslateSettings, given)
     model, vocabulary = load(options.model), Vocabulary.load(options.model)
-    if len(vocabulary) != model.vocab_size:
+    if (len(vocabulary), vocabulary.separate_sizes) != (model.vocab_size, model.separate):
         raise ValueError(
             f"{options.model}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "
             "they are not of the same training"
@@ -331,9 +331,12 @@ def _translate(options: argparse.Namespace) -> int:
 
 def _score(options: argparse.Namespace) -> int:
     from trainer.data.corpus.files import read_lines
+    from trainer.inference.chrf import character_score
     from trainer.inference.score import score
 
     hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     result = score(hypotheses, references, options.tokenize, options.lowercase)
     print(f"BLEU {result.bleu:.2f} ({result.signature}), exact match {result.exact_match:.2%}")
+    by_characters = character_score(hypotheses, references, options.lowercase)
+    print(f"chrF {by_characters.chrf:.2f} ({by_characters.signature})")
     return 0

@@ -1,8 +1,9 @@
 """The trainer's command line with faults in some ranks: `python faulty_rank.py FAULTS ARGUMENTS...`.
 
 FAULTS is a JSON list of `{"rank": 1, "step": 7, "what": "parameters"}`. Gradients become faulty before they are
-exchanged in that step, a collective fails in it, and parameters or the optimizer are wrong after it. The trainer itself
-has no such door.
+exchanged in that step, a collective fails in it, and parameters or the optimizer are wrong after it. "dies translating"
+ends the process after the first batch of sentences that it translates after the step. The trainer itself has no such
+door.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import mxnet as mx
@@ -17,7 +19,9 @@ import numpy as np
 
 from trainer import cli
 from trainer.elastic.world import World
+from trainer.inference.translate import translated_batches
 from trainer.training import step
+from trainer.training.measuring import translating
 from trainer.training.step import Asked, TakenStep, TrainingStep
 
 FAULTS = json.loads(sys.argv.pop(1))
@@ -47,6 +51,13 @@ def harm_and_sum(buckets: list[Any], *others: Any) -> None:
     sum_gradients(buckets, *others)
 
 
+def translate_or_die(*values: Any) -> Iterator[dict[int, str]]:
+    for batch in translated_batches(*values):
+        if is_due("dies translating"):
+            os._exit(9)
+        yield batch
+
+
 def fail_or_sum(*values: Any) -> Any:
     if is_due("collective"):
         raise mx.base.MXNetError("Horovod has been shut down. This was caused by a test.")
@@ -54,5 +65,6 @@ def fail_or_sum(*values: Any) -> Any:
 
 
 TrainingStep.take = take_and_harm
+translating.translated_batches = translate_or_die
 step.sum_gradients, step.sum_vector = harm_and_sum, fail_or_sum
 sys.exit(cli.main())

@@ -43,12 +43,17 @@ class Checkpoint:
         progress: The training's progress as plain data. Its `log`, where it has one, is a `LogLines`.
         stopped: Whether it was made because the training was told to stop. Such a checkpoint is resumed from and has no
             other use, so that a training that was stopped ends with the same average of checkpoints as any other.
+        is_best: Whether it was made because a validation has found it among the best. It is no part of an average of
+            the last ones.
+        best_steps: The steps of the best checkpoints so far. Those are not removed when this one is written.
     """
 
     step: int
     arrays: dict[str, NDArray[Any]]
     progress: dict[str, Any] = field(default_factory=dict)
     stopped: bool = False
+    is_best: bool = False
+    best_steps: tuple[int, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -68,6 +73,7 @@ def encode(checkpoint: Checkpoint, origin: Origin) -> Iterator[bytes | memoryvie
     header = {
         "step": checkpoint.step,
         "stopped": checkpoint.stopped,
+        "is_best": checkpoint.is_best,
         **asdict(origin),
         "progress": progress,
         "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()],
@@ -79,15 +85,23 @@ def encode(checkpoint: Checkpoint, origin: Origin) -> Iterator[bytes | memoryvie
         yield _bytes_of(array)
 
 
-def decode(blob: BinaryIO, origin: Origin) -> Checkpoint:
-    """Reads a checkpoint. Raises CheckpointError if it is torn, or of another training than `origin`."""
+def decode(blob: BinaryIO, origin: Origin, is_continued: bool = True) -> Checkpoint:
+    """Reads a checkpoint.
+
+    Args:
+        blob: What `encode` has made.
+        origin: The training that reads it.
+        is_continued: Whether the training continues from it. One that only begins with its parameters may have other
+            text and other settings, and needs the same vocabulary.
+
+    Raises:
+        CheckpointError: It is torn, or of a training that does not fit.
+    """
     header = _header(blob)
     if header["vocabulary"] != origin.vocabulary:
         raise CheckpointError("it was made with another vocabulary")
-    if header["fingerprint"] != origin.fingerprint:
-        raise CheckpointError("it was made by another Centavo or with another seed, corpus, vocabulary, model or batch")
-    if header["corpus"] != origin.corpus:
-        raise CheckpointError("it was made with other training or validation text, or by an older Centavo")
+    if is_continued:
+        _check_origin(header, origin)
     arrays, digest = {}, hashlib.sha256()
     for name, dtype, shape in header["arrays"]:
         arrays[name] = np.empty(shape, dtype)
@@ -98,7 +112,15 @@ def decode(blob: BinaryIO, origin: Origin) -> Checkpoint:
         raise CheckpointError(TORN)
     if LOG in arrays:
         header["progress"]["log"] = LogLines.parse(arrays.pop(LOG).tobytes().decode())
-    return Checkpoint(header["step"], arrays, header["progress"], header["stopped"])
+    is_best = header.get("is_best", False)  # an older Centavo has not written it
+    return Checkpoint(header["step"], arrays, header["progress"], header["stopped"], is_best)
+
+
+def _check_origin(header: dict[str, Any], origin: Origin) -> None:
+    if header["fingerprint"] != origin.fingerprint:
+        raise CheckpointError("it was made by another Centavo or with another seed, corpus, vocabulary, model or batch")
+    if header["corpus"] != origin.corpus:
+        raise CheckpointError("it was made with other training or validation text, or by an older Centavo")
 
 
 def _header(blob: BinaryIO) -> dict[str, Any]:

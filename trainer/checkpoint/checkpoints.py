@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trainer.checkpoint.checkpoint import Checkpoint, CheckpointError, decode, encode
 from trainer.checkpoint.origin import Origin
@@ -18,19 +18,27 @@ from trainer.storage.storage import Storage
 log = logging.getLogger(__name__)
 
 PREFIX = "checkpoints/step-"
-STOPPED = "-stopped"
+BEST, STOPPED = "-best", "-stopped"
 
 
-def name_of(step: int, stopped: bool = False) -> str:
+def name_of(step: int, suffix: str = "") -> str:
     """Returns the name of the checkpoint of `step` in a storage. Names sort as their steps do."""
-    return f"{PREFIX}{step:09d}{STOPPED if stopped else ''}"
+    return f"{PREFIX}{step:09d}{suffix}"
+
+
+def _full_name(checkpoint: Checkpoint) -> str:
+    return name_of(checkpoint.step, STOPPED if checkpoint.stopped else BEST if checkpoint.is_best else "")
+
+
+def _is_regular(name: str) -> bool:
+    return not name.endswith((BEST, STOPPED))
 
 
 class Checkpoints:
-    """The last `keep` checkpoints of one training, and one more where the training was stopped after them."""
+    """The last `keep` checkpoints of one training, the best ones, and one more where it was stopped after them."""
 
     def __init__(self, storage: Storage, origin: Origin, keep: int) -> None:
-        self._storage, self._origin, self._keep = storage, origin, keep
+        self._storage, self.origin, self._keep = storage, origin, keep
         self._pending: queue.Queue[Checkpoint | None] = queue.Queue(maxsize=1)
         self._thread: threading.Thread | None = None
 
@@ -55,6 +63,11 @@ class Checkpoints:
             return False
         return True
 
+    def save_best_in_background(self, checkpoint: Checkpoint) -> None:
+        """Does what `save_in_background` does, and drops nothing: it waits for the one that is being written."""
+        self.finish()
+        self.save_in_background(checkpoint)
+
     def finish(self) -> None:
         """Waits until all checkpoints that were handed over are written."""
         if self._thread is not None:
@@ -63,7 +76,7 @@ class Checkpoints:
             self._thread = None
 
     def save(self, checkpoint: Checkpoint) -> str:
-        """Writes a checkpoint now, and removes those beyond the last `keep`.
+        """Writes a checkpoint now, and removes those that are neither among the last `keep` nor among the best.
 
         Returns:
             The name of the checkpoint.
@@ -71,11 +84,12 @@ class Checkpoints:
         Raises:
             StorageError: The storage does not take it.
         """
-        name = name_of(checkpoint.step, checkpoint.stopped)
-        self._storage.write(name, encode(checkpoint, self._origin))
+        name = _full_name(checkpoint)
+        self._storage.write(name, encode(checkpoint, self.origin))
         names = self._storage.names(PREFIX)
-        regular = [one for one in names if not one.endswith(STOPPED)]
-        kept = {*regular[-self._keep :], names[-1], *([name] if checkpoint.stopped else [])}
+        best = {name_of(step, BEST) for step in checkpoint.best_steps}
+        regular = [one for one in names if _is_regular(one)]
+        kept = {*regular[-self._keep :], *best, names[-1], *([name] if checkpoint.stopped else [])}
         for old in sorted({*names} - kept):
             self._storage.delete(old)
         return name
@@ -103,7 +117,7 @@ class Checkpoints:
     def latest_before(self, step: int) -> str | None:
         """Returns where the newest usable checkpoint of a step before `step` is, or None."""
         found = next(self.newest(1, step), None)
-        return None if found is None else f"{self._storage.location}/{name_of(found.step, found.stopped)}"
+        return None if found is None else f"{self._storage.location}/{_full_name(found)}"
 
     def newest(self, count: int, before_step: int | None = None, regular_only: bool = False) -> Iterator[Checkpoint]:
         """Yields up to `count` usable checkpoints, the newest first. Each is read when it is asked for.
@@ -111,16 +125,23 @@ class Checkpoints:
         Args:
             count: How many.
             before_step: Only checkpoints of steps before this one.
-            regular_only: Without a checkpoint that was made because the training was told to stop.
+            regular_only: Without those that were made because the training was told to stop, or because they are among
+                the best.
         """
         found = 0
         for name in reversed(self._storage.names(PREFIX)):
             if found == count:
                 return
-            if (before_step is not None and name >= name_of(before_step)) or (regular_only and name.endswith(STOPPED)):
+            if (before_step is not None and name >= name_of(before_step)) or (regular_only and not _is_regular(name)):
                 continue
             if (checkpoint := self._read(name)) is not None:
                 found += 1
+                yield checkpoint
+
+    def best(self, steps: Iterable[int]) -> Iterator[Checkpoint]:
+        """Yields the usable ones of the best checkpoints, which are those of `steps`."""
+        for step in steps:
+            if (checkpoint := self._read(name_of(step, BEST))) is not None:
                 yield checkpoint
 
     def _read(self, name: str) -> Checkpoint | None:
@@ -130,7 +151,7 @@ class Checkpoints:
             return None
         try:
             with blob:
-                return decode(blob, self._origin)
+                return decode(blob, self.origin)
         except CheckpointError as error:
             log.warning("checkpoint %s/%s is refused: %s", self._storage.location, name, error)
             return None

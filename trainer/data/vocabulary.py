@@ -1,4 +1,4 @@
-"""The subword vocabulary of both languages together: byte-pair encoding, learned by SentencePiece.
+"""The subword vocabulary of both languages, together or one of each: byte-pair encoding, learned by SentencePiece.
 
 The text is taken as it is, without Unicode folding, since references are compared as written. Digits are single pieces,
 so that numbers are spelled. Characters that training has never seen become bytes, so that hardly anything is unknown.
@@ -10,8 +10,9 @@ import hashlib
 import io
 import itertools
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sentencepiece
@@ -39,7 +40,10 @@ LEARNING = {
     "minloglevel": 2,
 }
 AT_ONCE = 256
-"""Sentences that are encoded in one call."""
+"""Sentences that are encoded in one call: whole pairs."""
+SEPARATE = b"centavo vocabularies 1\n"
+"""What two vocabularies in one file begin with. The length of the first, in 8 bytes, and both models follow."""
+LENGTH_BYTES = 8
 _sampling = threading.Lock()
 
 
@@ -52,24 +56,49 @@ class Vocabulary:
 
     In a vocabulary that is learned here the ids of pad, unknown, begin and end are 0, 1, 2 and 3. Another one may have
     others. Where it has no pad, the id of unknown fills arrays up; nothing reads what is filled up.
+
+    Two languages may have a vocabulary each, whose ids are their own (`joined`). Then `encode` is for source sentences
+    and `decode` for target sentences.
     """
 
     def __init__(self, model: bytes) -> None:
         self.model = model
         """The serialized SentencePiece model."""
-        self._pieces = sentencepiece.SentencePieceProcessor()
-        try:
-            self._pieces.LoadFromSerializedProto(model)
-        except (RuntimeError, TypeError) as error:
-            raise VocabularyError(f"not a SentencePiece model: {error}") from error
-        self.unk_id, self.bos_id, self.eos_id = (
-            int(self._pieces.unk_id()),
-            int(self._pieces.bos_id()),
-            int(self._pieces.eos_id()),
-        )
-        self.pad_id = self.unk_id if self._pieces.pad_id() < 0 else int(self._pieces.pad_id())
+        self.models = models_of(model)
+        """The SentencePiece models: one of both languages, or that of the source and that of the target."""
+        processors = [_processor(one) for one in self.models]
+        self._source, self._target = processors[0], processors[-1]
+        special = {(int(one.pad_id()), int(one.unk_id()), int(one.bos_id()), int(one.eos_id())) for one in processors}
+        if len(special) > 1:
+            raise VocabularyError("pad, unknown, begin and end must have the same ids in both vocabularies")
+        pad_id, self.unk_id, self.bos_id, self.eos_id = special.pop()
+        self.pad_id = self.unk_id if pad_id < 0 else pad_id
         if min(self.bos_id, self.eos_id) < 0:
             raise VocabularyError("it has no piece for begin or end of sentence: learn it with --bos_id and --eos_id")
+
+    @classmethod
+    def joined(cls, source: Vocabulary, target: Vocabulary) -> Vocabulary:
+        """Returns both vocabularies as one. Raises VocabularyError where their special pieces differ."""
+        return cls(SEPARATE + len(source.model).to_bytes(LENGTH_BYTES, "little") + source.model + target.model)
+
+    @classmethod
+    def learn_separately(
+        cls, texts: Iterable[str], size: int, kind: str = "bpe", tags: Sequence[str] = (), threads: int = 1
+    ) -> Vocabulary:
+        """Learns a vocabulary of each language, as `learn` does, from sentences of source and target by turns.
+
+        The target sentences are kept in memory while the vocabulary of the source is learned.
+        """
+        targets: list[str] = []
+
+        def sources() -> Iterator[str]:
+            sentences = iter(texts)
+            for source in sentences:
+                targets.append(next(sentences))
+                yield source
+
+        source = cls.learn(sources(), size, kind, tags, threads)
+        return cls.joined(source, cls.learn(targets, size, kind, tags, threads))
 
     @classmethod
     def learn(
@@ -106,10 +135,11 @@ class Vocabulary:
         All ranks on a machine may call this at once, since the file is written atomically.
         """
         sentences = list(texts)
-        path = cache_dir / f"vocabulary-{_digest_of(sentences, settings.size)}"
+        kind = "vocabularies" if settings.separate else "vocabulary"
+        path = cache_dir / f"{kind}-{_digest_of(sentences, settings.size)}"
         if path.is_file():
             return cls.read(path)
-        learned = cls.learn(sentences, settings.size)
+        learned = (cls.learn_separately if settings.separate else cls.learn)(sentences, settings.size)
         learned._write(path)
         return learned
 
@@ -128,27 +158,49 @@ class Vocabulary:
         return hashlib.sha256(self.model).hexdigest()
 
     def __len__(self) -> int:
-        return int(self._pieces.GetPieceSize())
+        """Returns the number of pieces, of the larger vocabulary where there are two."""
+        return max(self.separate_sizes or (int(self._source.GetPieceSize()),))
+
+    @property
+    def separate_sizes(self) -> tuple[int, int] | None:
+        """The pieces of the source and of the target; None: they have one vocabulary."""
+        if len(self.models) == 1:
+            return None
+        return int(self._source.GetPieceSize()), int(self._target.GetPieceSize())
 
     def has_piece(self, piece: str) -> bool:
-        """Returns whether this text is one piece."""
-        return int(self._pieces.PieceToId(piece)) != self.unk_id
+        """Returns whether this text is one piece of a source sentence."""
+        return int(self._source.PieceToId(piece)) != self.unk_id
 
     def encode(self, sentence: str) -> list[int]:
-        """Returns the piece ids of a sentence, without begin and end of sentence."""
-        return [int(piece) for piece in self._pieces.EncodeAsIds(sentence)]
+        """Returns the piece ids of a source sentence, without begin and end of sentence."""
+        return [int(piece) for piece in self._source.EncodeAsIds(sentence)]
 
     def encode_all(self, sentences: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Returns the piece ids of all sentences in one array, and how many pieces each of them has."""
-        return flat(self._pieces.Encode(list(sentences), num_threads=1))
+        """Returns the piece ids of all sentences in one array, and how many pieces each of them has.
+
+        With two vocabularies, the sentences are of source and target by turns.
+        """
+        return flat(self._encoded(list(sentences)))
+
+    def _encoded(self, sentences: list[str], **sampling: Any) -> list[list[int]]:
+        """Returns the piece ids of each sentence. Source and target come by turns."""
+        if len(self.models) == 1:
+            return list(self._source.Encode(sentences, num_threads=1, **sampling))
+        sides = [
+            side.Encode(sentences[place::2], num_threads=1, **sampling)
+            for place, side in enumerate((self._source, self._target))
+        ]
+        return [sides[place % 2][place // 2] for place in range(len(sentences))]
 
     def sample(
         self, sentences: Iterable[str], count: int, dropout: float, seed: Sequence[int]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Returns the piece ids of sentences. Each merge is left out with probability `dropout`.
 
-        The same `seed` gives the same pieces. SentencePiece seeds its random numbers when a thread first asks for one,
-        and it encodes each list in a new thread. No other Python code runs meanwhile, and so the lists are short.
+        With two vocabularies, the sentences are of source and target by turns. The same `seed` gives the same pieces.
+        SentencePiece seeds its random numbers when a thread first asks for one, and it encodes each list in a new
+        thread. No other Python code runs meanwhile, and so the lists are short.
 
         Args:
             sentences: The text. It is read in lists of `AT_ONCE`.
@@ -165,13 +217,13 @@ class Vocabulary:
             part = list(itertools.islice(left, AT_ONCE))
             with _sampling:
                 sentencepiece.set_random_generator_seed(int(part_seed))
-                parts.append(flat(self._pieces.Encode(part, enable_sampling=True, alpha=dropout, num_threads=1)))
+                parts.append(flat(self._encoded(part, enable_sampling=True, alpha=dropout)))
         ids, pieces = zip(*parts, strict=True)
         return np.concatenate(ids), np.concatenate(pieces)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Returns the sentence of piece ids, without pad, begin and end of sentence."""
-        return str(self._pieces.DecodeIds([int(piece) for piece in ids]))
+        """Returns the target sentence of piece ids, without pad, begin and end of sentence."""
+        return str(self._target.DecodeIds([int(piece) for piece in ids]))
 
     @classmethod
     def read(cls, path: Path) -> Vocabulary:
@@ -185,6 +237,24 @@ class Vocabulary:
 
     def _write(self, path: Path) -> None:
         write_atomically(path, self.model)
+
+
+def models_of(model: bytes) -> list[bytes]:
+    """Returns the SentencePiece models in a vocabulary's file: one, or that of the source and that of the target."""
+    if not model.startswith(SEPARATE):
+        return [model]
+    start = len(SEPARATE) + LENGTH_BYTES
+    end = start + int.from_bytes(model[len(SEPARATE) : start], "little")
+    return [model[start:end], model[end:]]
+
+
+def _processor(model: bytes) -> Any:
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(model)
+    except (RuntimeError, TypeError) as error:
+        raise VocabularyError(f"not a SentencePiece model: {error}") from error
+    return processor
 
 
 def _digest_of(sentences: Iterable[str], size: int) -> str:

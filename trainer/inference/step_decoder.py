@@ -11,6 +11,9 @@ from typing import Any
 
 import mxnet as mx
 
+from trainer.model import pre_norm
+from trainer.settings.model import Norm
+
 _MASKED = -1e4  # so low that the weight is exactly 0 in float32, and not too low for float16
 States = list[list[Any]]
 """Three lists of arrays, each with the batch first: keys and values of the source, the source's mask, and keys and
@@ -18,10 +21,13 @@ values of the target so far."""
 
 
 class StepDecoder:
-    """Scores the next token, by the parameters of GluonNLP's `network` (NMTModel) with `heads` heads."""
+    """Scores the next token, by the parameters of GluonNLP's `network` (NMTModel) with `heads` heads.
 
-    def __init__(self, network: Any, heads: int) -> None:
-        self._network, self._heads = network, heads
+    Layers normalise their sum with the residual (`norm` is "post"), or what they read ("pre").
+    """
+
+    def __init__(self, network: Any, heads: int, norm: Norm = "post") -> None:
+        self._network, self._heads, self._is_pre_norm = network, heads, norm == "pre"
         self._cells = list(network.decoder.transformer_cells)
 
     def begin(self, src: Any, src_len: Any) -> States:
@@ -31,7 +37,10 @@ class StepDecoder:
             src: Source ids, shape (sentences, length), int32.
             src_len: Their lengths without padding, shape (sentences,), float32.
         """
-        memory, _ = self._network.encode(src, valid_length=src_len)  # (sentences, length, units)
+        if self._is_pre_norm:
+            memory = pre_norm.encode(self._network, src, src_len)  # (sentences, length, units)
+        else:
+            memory, _ = self._network.encode(src, valid_length=src_len)
         source = []
         for cell in self._cells:
             attention = cell.attention_cell_inter
@@ -62,21 +71,32 @@ class StepDecoder:
             x, keys_and_values = self._attend_to_past(cell, x, past[pair])
             grown += keys_and_values
             x = self._attend_to_source(cell, x, source[pair], beyond)
-            x = cell.ffn(x)
+            x = pre_norm.feed_forward(cell.ffn, x) if self._is_pre_norm else cell.ffn(x)
+        if self._is_pre_norm:
+            x = decoder.final_norm(x)
         scores = self._network.tgt_proj(x).reshape((0, -1))
         return mx.nd.log_softmax(scores), [source, [beyond], grown]
 
     def _attend_to_past(self, cell: Any, x: Any, past: list[Any]) -> tuple[Any, list[Any]]:
-        attention = cell.attention_cell_in
-        grown = [self._by_head(attention.proj_key(x)), self._by_head(attention.proj_value(x))]
+        attention, read = cell.attention_cell_in, self._read(cell.layer_norm_in, x)
+        grown = [self._by_head(attention.proj_key(read)), self._by_head(attention.proj_value(read))]
         if past:
             grown = [mx.nd.concat(old, new, dim=2) for old, new in zip(past, grown, strict=True)]
-        context = self._attend(attention.proj_query(x), grown[0], grown[1], 0.0)
-        return cell.layer_norm_in(cell.proj_in(context) + x), grown
+        context = self._attend(attention.proj_query(read), grown[0], grown[1], 0.0)
+        return self._add(cell.layer_norm_in, cell.proj_in(context), x), grown
 
     def _attend_to_source(self, cell: Any, x: Any, source: list[Any], beyond: Any) -> Any:
-        context = self._attend(cell.attention_cell_inter.proj_query(x), source[0], source[1], beyond)
-        return cell.layer_norm_inter(cell.proj_inter(context) + x)
+        read = self._read(cell.layer_norm_inter, x)
+        context = self._attend(cell.attention_cell_inter.proj_query(read), source[0], source[1], beyond)
+        return self._add(cell.layer_norm_inter, cell.proj_inter(context), x)
+
+    def _read(self, norm: Any, x: Any) -> Any:
+        """Returns what a layer computes with."""
+        return norm(x) if self._is_pre_norm else x
+
+    def _add(self, norm: Any, x: Any, residual: Any) -> Any:
+        """Returns what a layer hands on."""
+        return x + residual if self._is_pre_norm else norm(x + residual)
 
     def _by_head(self, x: Any) -> Any:
         """Turns (batch, length, units) into (batch, heads, length, units of a head)."""

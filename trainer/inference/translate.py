@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import mxnet as mx
@@ -36,11 +36,26 @@ def translate(
     Hypotheses are compared by their log-probability divided by the length penalty. A sentence that is longer than the
     model can take is cut at the model's `max_length`. Sentences of similar length are translated together.
     """
+    translations = [""] * len(sentences)
+    for batch in translated_batches(model, vocabulary, sentences, settings):
+        for index, translation in batch.items():
+            translations[index] = translation
+    return translations
+
+
+def translated_batches(
+    model: TranslationModel, vocabulary: Pieces, sentences: Sequence[str], settings: TranslateSettings
+) -> Iterator[dict[int, str]]:
+    """Yields the translations of up to `settings.batch_size` sentences at a time, by the index of the sentence.
+
+    Sentences without words are left out.
+    """
     longest = model.settings.max_length
     encoded = [[*vocabulary.encode(sentence)[: longest - 1], vocabulary.eos_id] for sentence in sentences]
     has_words = [index for index, ids in enumerate(encoded) if len(ids) > 1]
     order = sorted(has_words, key=lambda index: len(encoded[index]))
-    decoder = StepDecoder(model.network, model.settings.architecture().heads)
+    sizes = model.settings.architecture()
+    decoder = StepDecoder(model.network, sizes.heads, sizes.norm)
     sampler = BeamSearchSampler(
         beam_size=settings.beam_size,
         decoder=decoder,
@@ -49,13 +64,11 @@ def translate(
         max_length=min(settings.max_length, longest - 1),
     )
     device = next(iter(model.parameters().values())).list_ctx()[0]
-    translations = [""] * len(encoded)
     for start in range(0, len(order), settings.batch_size):
         chosen = order[start : start + settings.batch_size]
         samples: list[Sample] = [(encoded[index], [vocabulary.bos_id, vocabulary.eos_id]) for index in chosen]
-        for index, ids in zip(chosen, _search(decoder, sampler, samples, vocabulary, device), strict=True):
-            translations[index] = vocabulary.decode(ids)
-    return translations
+        found = _search(decoder, sampler, samples, vocabulary, device)
+        yield {index: vocabulary.decode(ids) for index, ids in zip(chosen, found, strict=True)}
 
 
 def _search(

@@ -24,7 +24,9 @@ def _check_precision(precision: str, device: Any) -> None:
         raise ModelError("bfloat16 needs a processor with AVX-512, which this one lacks: use float32")
 
 
-def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -> TranslationModel:
+def build(
+    settings: ModelSettings, vocab_size: int, device: Any | None = None, separate: tuple[int, int] | None = None
+) -> TranslationModel:
     """Makes a model with initial parameters, which are the same for the same settings.
 
     Weights begin by Xavier's rule (magnitude 3). Embeddings are normally distributed with deviation units ** -0.5.
@@ -32,8 +34,9 @@ def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -
 
     Args:
         settings: Sizes, precision and seed.
-        vocab_size: Pieces of the vocabulary.
+        vocab_size: Pieces of the vocabulary, of the larger one where there are two.
         device: Where to compute; None: on the CPU.
+        separate: Pieces of the source's and of the target's vocabulary; None: they share one.
 
     Raises:
         ModelError: The device cannot compute in the precision.
@@ -45,7 +48,7 @@ def build(settings: ModelSettings, vocab_size: int, device: Any | None = None) -
     fused = device.device_type == "cpu" and library.load()
     if settings.precision != "float32" and not fused:
         mx.contrib.amp.init(settings.precision)  # holds for every model of this process from now on
-    model = TranslationModel(settings, vocab_size, fused)
+    model = TranslationModel(settings, vocab_size, fused, separate)
     mx.random.seed(settings.seed)
     model.network.initialize(mx.init.Xavier(magnitude=3.0), ctx=device)
     positions = mx.nd.array(sinusoids(settings.max_length, units))
@@ -64,11 +67,13 @@ def load(directory: Path, device: Any | None = None) -> TranslationModel:
         description = json.loads(path.read_text())
         settings = section_from(ModelSettings, description["model"])
         vocab_size = int(description["vocab_size"])
+        pieces = description.get("separate")
+        separate = None if pieces is None else (int(pieces[0]), int(pieces[1]))
         found = description.get("format", 1)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise ModelError(f"cannot read {path}: {error}") from error
     if found != FORMAT:
         raise ModelError(f"{path} is of format {found}, and this Centavo reads {FORMAT}: train the model again with it")
-    model = build(settings, vocab_size, device)
+    model = build(settings, vocab_size, device, separate)
     model.load(directory)
     return model

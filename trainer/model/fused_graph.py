@@ -1,7 +1,8 @@
 """GluonNLP's Transformer and its loss as one graph of few operators, over the same parameters.
 
 The arithmetic is that of `gluonnlp.model.transformer` (post-norm, normalised embeddings, attention without biases)
-and of `LabelSmoothing` with `MaskedSoftmaxCELoss`. A test compares the loss and every gradient.
+and of `LabelSmoothing` with `MaskedSoftmaxCELoss`; with pre-norm it is that of `trainer.model.pre_norm`. Tests compare
+the loss and every gradient.
 
 `tests/bench/bench_trainer.py` tells where the time of a step goes.
 """
@@ -9,10 +10,14 @@ and of `LabelSmoothing` with `MaskedSoftmaxCELoss`. A test compares the loss and
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from mxnet import gluon
+
+from trainer.settings.model import Norm
 
 _EPSILON = 1e-5  # of GluonNLP's layer norms
 _BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # how MXNet's operators take the name of the type
@@ -28,27 +33,53 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
     """
 
     def __init__(
-        self, network: Any, heads: int, dropout: float, attention_dropout: float, smoothing: float, precision: str
+        self,
+        network: Any,
+        heads: int,
+        dropout: float,
+        attention_dropout: float,
+        smoothings: Sequence[float],
+        precision: str,
+        norm: Norm = "post",
+        r_drop_weight: float = 0.0,
     ) -> None:
         super().__init__(prefix="fused_")
         self.params.update(network.collect_params())
         self.heads, self.low_precision = heads, precision == "bfloat16"
         self.dropout, self.attention_dropout = dropout, attention_dropout
-        self._smoothing = smoothing
-        self._layers = len(network.encoder.transformer_cells)
-        self.embedding = network.src_embed[0].weight
+        self._smoothings, self._r_drop_weight = tuple(smoothings), r_drop_weight
+        self.embedding = network.tgt_embed[0].weight
+        self.is_separate = network.src_embed[0].weight is not self.embedding
+        if self.is_separate:
+            self.source_embedding = network.src_embed[0].weight
         self.bias = network.tgt_proj.bias
+        self._graph = _Graph if norm == "post" else _PreNormGraph
+        if norm == "pre":
+            for side, stack in (("encoder", network.encoder), ("decoder", network.decoder)):
+                self._own(f"{side}_final", gamma=stack.final_norm.gamma, beta=stack.final_norm.beta)
         self._own_ends("encoder", network.encoder)
         self._own_ends("decoder", network.decoder)
-        for index in range(self._layers):
-            encoder, decoder = network.encoder.transformer_cells[index], network.decoder.transformer_cells[index]
+        encoder_cells, decoder_cells = network.encoder.transformer_cells, network.decoder.transformer_cells
+        self._encoder_layers, self._decoder_layers = len(encoder_cells), len(decoder_cells)
+        for index, encoder in enumerate(encoder_cells):
             self._own_attention(f"encoder{index}_self", encoder.attention_cell, encoder.proj, encoder.layer_norm)
             self._own_feed_forward(f"encoder{index}", encoder.ffn)
-            cell, projection, norm = decoder.attention_cell_in, decoder.proj_in, decoder.layer_norm_in
-            self._own_attention(f"decoder{index}_self", cell, projection, norm)
-            cell, projection, norm = decoder.attention_cell_inter, decoder.proj_inter, decoder.layer_norm_inter
-            self._own_attention(f"decoder{index}_cross", cell, projection, norm)
+        for index, decoder in enumerate(decoder_cells):
+            cell, projection, after = decoder.attention_cell_in, decoder.proj_in, decoder.layer_norm_in
+            self._own_attention(f"decoder{index}_self", cell, projection, after)
+            cell, projection, after = decoder.attention_cell_inter, decoder.proj_inter, decoder.layer_norm_inter
+            self._own_attention(f"decoder{index}_cross", cell, projection, after)
             self._own_feed_forward(f"decoder{index}", decoder.ffn)
+
+    @property
+    def norms(self) -> dict[str, list[str]]:
+        """The beginnings of the names of each side's layer norms, in the order of the layers; the final one is last."""
+        encoder, decoder = range(self._encoder_layers), range(self._decoder_layers)
+        parts = ("{}_self_", "{}_cross_", "{}_ffn_")
+        return {
+            "encoder": [part.format(f"encoder{n}") for n in encoder for part in parts[::2]] + ["encoder_final_"],
+            "decoder": [part.format(f"decoder{n}") for n in decoder for part in parts] + ["decoder_final_"],
+        }
 
     @property
     def units(self) -> int:
@@ -85,20 +116,32 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
             parameters: By the names that this block has given them.
 
         Returns:
-            The sum of the loss over the labels within the target lengths, shape (1,).
+            The sum of the loss over the labels within the target lengths, one for each smoothing: shape (smoothings,).
+            With R-Drop, both halves of the batch have the same sentences, and the sum is over the labels of one half.
         """
         src, src_len, tgt, tgt_len, labels, seed = inputs
-        graph = _Graph(F, parameters, seed, self)
-        memory = graph.embed(src, "encoder")  # (B * S, units)
-        for index in range(self._layers):
-            memory = graph.self_attend(memory, src_len, f"encoder{index}_self", causal=0)
-            memory = graph.feed_forward(memory, f"encoder{index}")
+        graph = self._graph(F, parameters, seed, self)
+        x = graph.embed(src, "encoder")  # (B * S, units)
+        for index in range(self._encoder_layers):
+            x = graph.self_attend(x, src_len, f"encoder{index}_self", causal=0)
+            x = graph.feed_forward(x, f"encoder{index}")
+        memory = graph.read(x)
         hidden = graph.embed(tgt, "decoder")  # (B * T, units)
-        for index in range(self._layers):
+        for index in range(self._decoder_layers):
             hidden = graph.self_attend(hidden, tgt_len, f"decoder{index}_self", causal=1)
             hidden = graph.cross_attend(hidden, memory, tgt_len, src_len, f"decoder{index}_cross")
             hidden = graph.feed_forward(hidden, f"decoder{index}")
-        return F.centavo_cross_entropy(graph.scores(hidden), labels, tgt_len, smoothing=self._smoothing)[0]
+        scores = graph.scores(graph.read(hidden))  # (B * T, vocabulary)
+        if self._r_drop_weight:
+            return self._r_drop(F, scores, labels, tgt_len)
+        losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]
+        return losses[0] if len(losses) == 1 else F.concat(*losses, dim=0)
+
+    def _r_drop(self, F: Any, scores: Any, labels: Any, lengths: Any) -> Any:  # noqa: N803
+        """Returns the loss of both halves of a batch: its labels and lengths are those of either half."""
+        of_half = [F.split(array, num_outputs=2, axis=0)[0] for array in (labels, lengths)]
+        options = {"smoothing": self._smoothings[0], "weight": self._r_drop_weight}
+        return F.centavo_r_drop(scores, *of_half, **options)[0]
 
 
 class _Graph:
@@ -112,11 +155,16 @@ class _Graph:
         """Turns ids (B, T) into (B * T, units): embedded, scaled, with positions added, dropout applied, normalised."""
         p, scale = self._p, math.sqrt(self._block.units)
         ends = (p[f"{side}_position"], *self._norm(side, ""))
-        return self._f.centavo_embed_norm(ids, p["embedding"], *ends, self._seed, scale=scale, **self._options())[0]
+        embedding = p["source_embedding" if self._block.is_separate and side == "encoder" else "embedding"]
+        return self._f.centavo_embed_norm(ids, embedding, *ends, self._seed, scale=scale, **self._options())[0]
+
+    def read(self, x: Any) -> Any:
+        """Returns what a layer computes with, (rows, units), of what the layers hand on."""
+        return x
 
     def self_attend(self, x: Any, lengths: Any, name: str, causal: int) -> Any:
         """Lets x (B * T, units) attend to itself, then applies projection, residual and norm."""
-        qkv = self._multiply(x, "query", "key", "value", prefix=name)
+        qkv = self._multiply(self.read(x), "query", "key", "value", prefix=name)
         context = self._f.centavo_self_attention(
             qkv, lengths, self._seed, heads=self._block.heads, causal=causal, **self._attention_dropout()
         )[0]
@@ -124,7 +172,7 @@ class _Graph:
 
     def cross_attend(self, x: Any, memory: Any, lengths: Any, memory_lengths: Any, name: str) -> Any:
         """Lets x (B * T, units) attend to memory (B * S, units), then applies projection, residual and norm."""
-        query = self._multiply(x, "query", prefix=name)
+        query = self._multiply(self.read(x), "query", prefix=name)
         pairs = self._multiply(memory, "key", "value", prefix=name)
         context = self._f.centavo_cross_attention(
             query, pairs, lengths, memory_lengths, self._seed, heads=self._block.heads, **self._attention_dropout()
@@ -133,7 +181,7 @@ class _Graph:
 
     def feed_forward(self, x: Any, name: str) -> Any:
         """Applies the two layers with ReLU between them, then residual and norm, to x (rows, units)."""
-        hidden = self._relu(self._product(self._lower(x), "weight1", prefix=name, bias="bias1"))
+        hidden = self._relu(self._product(self._lower(self.read(x)), "weight1", prefix=name, bias="bias1"))
         return self._add(self._raise(self._product(hidden, "weight2", prefix=name, bias="bias2")), x, name, "ffn_")
 
     def scores(self, x: Any) -> Any:
@@ -186,3 +234,31 @@ class _Graph:
     def _dropout(self, rate: float) -> dict[str, Any]:
         self._salt += 1
         return {"dropout": rate, "salt": self._salt}
+
+
+class _PreNormGraph(_Graph):
+    """The same with pre-norm (Xiong et al. 2020, https://arxiv.org/abs/2002.04745, figure 1b).
+
+    The layers hand on a pair, each (rows, units): the normalised input of the next layer, and the residual stream.
+    Where a layer adds to the stream, the norm of the next layer, or the final one, is computed with it.
+    """
+
+    def __init__(self, F: Any, parameters: dict[str, Any], seed: Any, block: FusedTransformer) -> None:  # noqa: N803
+        super().__init__(F, parameters, seed, block)
+        self._norms = block.norms
+        self._next = {one: following for side in self._norms.values() for one, following in pairwise(side)}
+
+    def embed(self, ids: Any, side: str) -> Any:
+        stream = super().embed(ids, side)
+        first = self._norms[side][0]
+        gamma, beta = self._p[f"{first}gamma"], self._p[f"{first}beta"]
+        return self._f.LayerNorm(stream, gamma, beta, eps=_EPSILON), stream
+
+    def read(self, x: Any) -> Any:
+        return x[0]
+
+    def _add(self, x: Any, residual: Any, name: str, part: str) -> Any:
+        # The norm of an attention is named by the attention alone, that of a feed-forward layer has `part`.
+        norm = self._norm(self._next[f"{name}_{part}"].removesuffix("_"), "")
+        made = self._f.centavo_residual_pre_norm(x, residual[1], *norm, self._seed, **self._options())
+        return made[0], made[1]

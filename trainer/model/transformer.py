@@ -2,26 +2,30 @@
 
 GluonNLP builds the network. The encoding of positions is the paper's (`trainer.model.positions`) and not GluonNLP's.
 
-The embeddings of both languages and the output projection are one matrix. The names of the parameters depend on nothing
-but the settings, so that old ranks, new ranks and checkpoints match. On a CPU the loss is computed by
-`trainer.model.fused_graph` over the same parameters, elsewhere by GluonNLP's own graph.
+The embeddings of both languages and the output projection are one matrix (Press and Wolf 2017,
+https://aclanthology.org/E17-2025). With a vocabulary for each language, those of the target and the output are. The
+names of the parameters depend on nothing but the settings, so that old ranks, new ranks and checkpoints match. On a CPU
+the loss is computed by `trainer.model.fused_graph` over the same parameters, elsewhere by GluonNLP's own graph.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import mxnet as mx
-from gluonnlp.model.transformer import get_transformer_encoder_decoder
+from gluonnlp.model.transformer import TransformerDecoder, TransformerEncoder
 from gluonnlp.model.translation import NMTModel
 from mxnet import autograd, gluon
 
 from trainer.files.atomic import replaced, write_atomically
 from trainer.model.fused_graph import NO_DROPOUT, FusedTransformer
+from trainer.model.pre_norm import add_final_norms
+from trainer.model.r_drop import twice
 from trainer.model.reference_loss import ReferenceTransformer
-from trainer.settings.model import Architecture, ModelSettings
+from trainer.settings.model import ModelSettings
 
 PARAMETERS_FILE = "model.params"
 METADATA_FILE = "model.json"
@@ -38,52 +42,62 @@ class TranslationModel:
 
     Attributes:
         settings: What the model was made from.
-        vocab_size: Pieces of the vocabulary.
+        vocab_size: Pieces of the vocabulary, of the larger one where there are two.
+        separate: Pieces of the source's and of the target's vocabulary; None: they share one, and its embedding.
         network: GluonNLP's NMTModel. The names of its parameters begin with `transformer_`.
         fused: Whether the loss is computed by the fused graph.
     """
 
-    def __init__(self, settings: ModelSettings, vocab_size: int, fused: bool) -> None:
+    def __init__(
+        self, settings: ModelSettings, vocab_size: int, fused: bool, separate: tuple[int, int] | None = None
+    ) -> None:
         sizes = settings.architecture()
         self.settings = settings
-        self.vocab_size = vocab_size
-        encoder, decoder, one_step = get_transformer_encoder_decoder(
-            num_layers=sizes.layers,
-            num_heads=sizes.heads,
-            units=sizes.units,
-            hidden_size=sizes.hidden,
-            dropout=sizes.dropout,
-            max_src_length=settings.max_length,
-            max_tgt_length=settings.max_length,
-            prefix="transformer_",
-        )
-        vocabulary = range(vocab_size)  # NMTModel asks its vocabularies for their length only
+        self.vocab_size, self.separate = vocab_size, separate
+        source_pieces, self._target_pieces = separate or (vocab_size, vocab_size)
+        common: dict[str, Any] = {
+            "num_heads": sizes.heads,
+            "max_length": settings.max_length,
+            "units": sizes.units,
+            "hidden_size": sizes.hidden,
+            "dropout": sizes.dropout,
+        }
+        encoder = TransformerEncoder(num_layers=sizes.layers, prefix="transformer_enc_", **common)
+        decoder = TransformerDecoder(num_layers=sizes.layers_of_decoder, prefix="transformer_dec_", **common)
         self.network = NMTModel(
-            src_vocab=vocabulary,
-            tgt_vocab=vocabulary,
+            src_vocab=range(source_pieces),  # NMTModel asks its vocabularies for their length only
+            tgt_vocab=range(self._target_pieces),
             encoder=encoder,
             decoder=decoder,
-            one_step_ahead_decoder=one_step,
+            one_step_ahead_decoder=None,  # `trainer.inference.step_decoder` takes its place
             embed_size=sizes.units,
             embed_initializer=mx.init.Normal(sizes.units**-0.5),
-            share_embed=True,
+            share_embed=separate is None,
             tie_weights=True,
             prefix="transformer_",
         )
+        if sizes.norm == "pre":
+            add_final_norms(self.network, sizes.units)
         self.fused = fused
-        self._loss = self._make_loss(sizes)
+        if not fused:
+            _drop_attention(self.network, sizes.dropout_of_attention)
+        self._loss = self._make_loss([settings.label_smoothing])
+        weight = settings.r_drop
+        self._loss_of_both = self._make_loss([settings.label_smoothing], weight) if weight else None
+        self._losses: Any = None
         self._no_dropout = mx.nd.array([NO_DROPOUT], dtype="int32")
 
-    def _make_loss(self, sizes: Architecture) -> Any:
-        smoothing = self.settings.label_smoothing
-        if self.fused:
-            dropouts = (sizes.dropout, sizes.dropout_of_attention)
-            return FusedTransformer(self.network, sizes.heads, *dropouts, smoothing, self.settings.precision)
-        _drop_attention(self.network, sizes.dropout_of_attention)
-        return ReferenceTransformer(self.network, smoothing, self.vocab_size)
+    def _make_loss(self, smoothings: Sequence[float], r_drop_weight: float = 0.0) -> Any:
+        if not self.fused:
+            return ReferenceTransformer(self.network, smoothings, self._target_pieces, r_drop_weight)
+        sizes = self.settings.architecture()
+        dropouts = (sizes.dropout, sizes.dropout_of_attention)
+        return FusedTransformer(
+            self.network, sizes.heads, *dropouts, smoothings, self.settings.precision, sizes.norm, r_drop_weight
+        )
 
     def loss(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, float]:
-        """Computes the label-smoothed cross-entropy, summed over the target tokens.
+        """Computes the label-smoothed cross-entropy, summed over the target tokens. With R-Drop, training adds to it.
 
         Call it under `autograd.record()` to train. Dropout follows MXNet's random numbers: after the same
         `mx.random.seed` the same call gives the same loss.
@@ -98,11 +112,26 @@ class TranslationModel:
             The loss in nats, a scalar NDArray, and the number of target tokens.
         """
         with autograd.pause(train_mode=autograd.is_training()):
-            predicted = tgt_len - 1  # (sentences,)
-            inputs, labels = tgt[:, :-1], tgt[:, 1:]  # (sentences, target length - 1)
-            tokens = float(predicted.sum().asscalar())
-            seed = self._seed(src.context)
-        return self._loss(src, src_len, inputs, predicted, labels, seed)[0], tokens
+            inputs = self._inputs(src, src_len, tgt, tgt_len)
+            tokens = float(inputs[3].sum().asscalar())
+        if self._loss_of_both is not None and autograd.is_training():
+            return self._loss_of_both(*twice(inputs[:5]), inputs[5])[0], tokens
+        return self._loss(*inputs)[0], tokens
+
+    def losses(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[float, float]:
+        """Computes the cross-entropy in nats, summed over the target tokens: with label smoothing and without it.
+
+        The arguments are those of `loss`. There is no dropout, and there are no gradients.
+        """
+        if self._losses is None:  # only a training that validates needs this graph
+            self._losses = self._make_loss([self.settings.label_smoothing, 0.0])
+            self._losses.hybridize()
+        smoothed, unsmoothed = self._losses(*self._inputs(src, src_len, tgt, tgt_len)).asnumpy().tolist()
+        return smoothed, unsmoothed
+
+    def _inputs(self, src: Any, src_len: Any, tgt: Any, tgt_len: Any) -> tuple[Any, ...]:
+        """Returns what the graph takes: the decoder reads all ids but the last, and predicts all but the first."""
+        return src, src_len, tgt[:, :-1], tgt_len - 1, tgt[:, 1:], self._seed(src.context)
 
     def _seed(self, device: Any) -> Any:
         if not autograd.is_training():
@@ -114,7 +143,9 @@ class TranslationModel:
 
         With `active` false, each operator is computed by itself.
         """
-        self._loss.hybridize(active, static_alloc=True)
+        for graph in (self._loss, self._loss_of_both):
+            if graph is not None:
+                graph.hybridize(active, static_alloc=True)
 
     def parameters(self) -> Any:
         """Returns the parameters that are trained, a ParameterDict by name."""
@@ -126,6 +157,8 @@ class TranslationModel:
     def save(self, directory: Path, metadata: dict[str, Any] | None = None) -> None:
         """Writes `model.params` and `model.json` (format, settings, vocabulary size, `metadata`) into `directory`."""
         description = {"format": FORMAT, "model": self.settings.model_dump(), "vocab_size": self.vocab_size}
+        if self.separate is not None:
+            description["separate"] = self.separate
         description |= metadata or {}
         arrays = {name: parameter.data().as_in_context(mx.cpu()) for name, parameter in self.parameters().items()}
         with replaced(directory / PARAMETERS_FILE, readable_by_all=True) as temporary:

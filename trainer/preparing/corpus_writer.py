@@ -53,7 +53,7 @@ def write_vocabulary(storage: Storage, vocabulary: Vocabulary) -> VocabularyEntr
     """Writes the vocabulary. Raises StorageError."""
     storage.put(VOCABULARY_NAME, vocabulary.model)
     entry = FileEntry(VOCABULARY_NAME, len(vocabulary.model), hashlib.sha256(vocabulary.model).hexdigest())
-    return VocabularyEntry(entry, len(vocabulary))
+    return VocabularyEntry(entry, len(vocabulary), vocabulary.separate_sizes is not None)
 
 
 def write_manifest(storage: Storage, manifest: Manifest) -> None:

@@ -34,11 +34,10 @@ def learned(
         PreparationError: The model that is to be taken over has no piece for a tag, or is none.
     """
     if settings.taken is not None:
-        return _taken(settings.taken, tags)
+        return taken_over(settings.taken, tags)
     try:
-        return Vocabulary.learn(
-            _sample(settings.sample, chunks, destinations), settings.size, settings.kind, tuple(tags), THREADS
-        )
+        learn = Vocabulary.learn_separately if settings.separate else Vocabulary.learn
+        return learn(_sample(settings.sample, chunks, destinations), settings.size, settings.kind, tuple(tags), THREADS)
     except VocabularyError as error:
         raise PreparationError(f"{error}: set vocabulary.size in the settings, or name more text") from error
 
@@ -56,7 +55,13 @@ def _sample(most: int, chunks: Sequence[Path], destinations: Destinations) -> It
         passed += len(indices)
 
 
-def _taken(name: str, tags: Sequence[str]) -> Vocabulary:
+def taken_over(name: str, tags: Sequence[str]) -> Vocabulary:
+    """Reads a SentencePiece model. Raises PreparationError where there is none, or where a tag is no piece of it.
+
+    Args:
+        name: A file, or s3://bucket/key.
+        tags: The marks of the texts.
+    """
     with open_file(name) as file:
         try:
             vocabulary = Vocabulary(file.read())

@@ -20,6 +20,7 @@ from trainer.data.vocabulary import Vocabulary
 from trainer.files.lock import only_one
 from trainer.preparing.corpus_writer import write_manifest, write_shard, write_vocabulary
 from trainer.preparing.encoding import encoded_pairs
+from trainer.preparing.learning import taken_over
 from trainer.preparing.scatter import shard_of, shards_for
 from trainer.settings.data import CorpusSettings, VocabularySettings
 from trainer.storage.directory import DirectoryStorage
@@ -29,21 +30,22 @@ SEED = 1
 
 
 def prepare_on_the_way(corpus: CorpusSettings, vocabulary: VocabularySettings, cache: Path) -> PreparedCorpus:
-    """Reads or makes a corpus, and returns it prepared. Its vocabulary is learned from all of its text.
+    """Reads or makes a corpus, and returns it prepared. Its vocabulary is learned from all of its text,
+    or taken over.
 
     Args:
         corpus: Any corpus but a prepared one.
-        vocabulary: The vocabulary to learn.
+        vocabulary: The vocabulary to learn, or to take over.
         cache: Where the result is kept.
 
     Raises:
         CorpusError: The text cannot be used.
         VocabularyError: The vocabulary cannot be learned.
+        PreparationError: The vocabulary cannot be taken over.
         StorageError: The cache cannot be written.
     """
     loaded = corpora.load(corpus)
-    texts = (text for pair in loaded.train for text in pair)
-    learned = Vocabulary.learn_or_load(texts, vocabulary, cache)
+    learned = _vocabulary(loaded, vocabulary, cache)
     folder = cache / "corpora" / _digest_of(loaded, learned)
     with only_one(folder.with_suffix(".lock")):
         try:
@@ -51,6 +53,12 @@ def prepare_on_the_way(corpus: CorpusSettings, vocabulary: VocabularySettings, c
         except PreparedCorpusError:
             _write(loaded, learned, corpus, DirectoryStorage(folder))
     return open_corpus(str(folder), cache)
+
+
+def _vocabulary(corpus: Corpus, settings: VocabularySettings, cache: Path) -> Vocabulary:
+    if settings.taken is not None:
+        return taken_over(settings.taken, ())
+    return Vocabulary.learn_or_load((text for pair in corpus.train for text in pair), settings, cache)
 
 
 def _digest_of(corpus: Corpus, vocabulary: Vocabulary) -> str:

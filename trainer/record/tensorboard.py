@@ -14,6 +14,10 @@ from typing import Any
 TAGS = {
     "loss": "training/loss",
     "validation_loss": "validation/loss",
+    "validation_unsmoothed_loss": "validation/unsmoothed_loss",
+    "validation_perplexity": "validation/perplexity",
+    "validation_bleu": "validation/bleu",
+    "validation_chrf": "validation/chrf",
     "tokens_per_s": "training/tokens_per_second",
     "world_size": "training/world_size",
     "skipped_updates": "training/skipped_updates",

@@ -12,6 +12,7 @@ from trainer.record.log_copies import LogCopies
 from trainer.record.progress import Progress
 from trainer.record.step_totals import StepTotals
 from trainer.record.tensorboard import EventFile
+from trainer.record.validation import Validation, name_of
 
 log = logging.getLogger(__name__)
 
@@ -90,12 +91,17 @@ class TrainLog:
                 *(progress.step, fault, progress.skipped_in_a_row, progress.skipped_updates),
             )
 
-    def add_validation(self, progress: Progress, loss: float, rank: int) -> None:
-        """Takes the mean loss of the validation split (nats per target token) after the last step."""
-        line = {"step": progress.step, "validation_loss": round(loss, 5), "t": timestamp(time.time())}
+    def add_validation(self, progress: Progress, found: Validation, rank: int) -> None:
+        """Takes what the validation after the last step has measured. `progress` has judged it already."""
+        line = {"step": progress.step, **found.line(), "t": timestamp(time.time())}
         self._keep(progress, line, rank)
         if rank == 0:
-            log.info("step %d validation loss %.4f, best %.4f", progress.step, loss, progress.best_validation)
+            scores = "" if found.bleu is None else f", BLEU {found.bleu:.2f}, chrF {found.chrf:.2f}"
+            best = "none" if progress.best_validation is None else f"{progress.best_validation:.4f}"
+            log.info(
+                "step %d validation loss %.4f, perplexity %.3f%s, best %s %s",
+                *(progress.step, found.loss, found.perplexity, scores, name_of(progress.measure), best),
+            )
 
     def _keep(self, progress: Progress, line: dict[str, Any], rank: int) -> None:
         progress.log.append(line)

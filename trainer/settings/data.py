@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from trainer.settings.section import Number, Section, Texts
 
+DEFAULT_SIZE = 800
 CorpusKind = Literal["generated", "files", "multi30k", "iwslt2015", "wmt2014", "prepared"]
 
 
@@ -49,20 +50,42 @@ class CorpusSettings(Section):
 
 
 class VocabularySettings(Section):
-    """The subword vocabulary of both languages together.
+    """The subword vocabulary of both languages together, or one of each.
 
     With BPE-dropout (Provilkov et al. 2020, https://aclanthology.org/2020.acl-main.170) every epoch reads the training
     sentences in other pieces. It helps where text is scarce. An epoch has as many batches as without it, so that they
     are larger: on Multi30k a fifth larger at 0.05, two fifths at 0.1. Validation and translation have whole pieces.
     """
 
-    size: int = Field(default=800, description="the most pieces; 4 special pieces and 256 single bytes are among them")
+    size: int = Field(
+        default=DEFAULT_SIZE, description="the most pieces; 4 special pieces and 256 single bytes are among them"
+    )
+    separate: bool = Field(
+        default=False,
+        description="true: source and target have a vocabulary each, of up to size pieces, and an embedding each; "
+        "false: both have one (Press and Wolf 2017, https://aclanthology.org/E17-2025, section 3)",
+    )
+    taken: str | None = Field(
+        default=None,
+        description="a SentencePiece model to take over in place of learning one, such as the vocabulary of the "
+        "training that init_from names: a file, or s3://bucket/key",
+    )
     dropout: Number = Field(
         default=0.0,
         ge=0,
         lt=1,
         description="BPE-dropout: the share of merges that is left out when a training sentence is read; 0: none",
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> VocabularySettings:
+        if self.taken is not None and self.size != DEFAULT_SIZE:
+            raise ValueError("a vocabulary that is taken over has its own size: leave out size, or taken")
+        if self.taken is not None and self.separate:
+            raise ValueError(
+                "a vocabulary that is taken over is separate or not by itself: leave out separate, or taken"
+            )
+        return self
 
 
 class BatchSettings(Section):

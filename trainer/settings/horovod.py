@@ -51,7 +51,7 @@ class HorovodSettings(Section):
         default=1800,
         gt=0,
         description="seconds without a step of any rank after which the launcher begins again from the last "
-        "checkpoint; scoring the model at the end counts as one step",
+        "checkpoint; a validation counts as a part of a step, and scoring the model at the end as one step",
     )
     log_level: LogLevel = Field(default="ERROR", description="of Horovod's own log")
 

@@ -101,10 +101,23 @@ class LearningSettings(Section):
         default="bpe", description="bpe (byte pairs; BPE-dropout needs it) or unigram (Kudo 2018)"
     )
     sample: int = Field(default=2_000_000, ge=1, description="sentences that it is learned from, of both languages")
+    separate: bool = Field(
+        default=False,
+        description="true: source and target have a vocabulary each, of up to size pieces, and an embedding each; "
+        "false: both have one (Press and Wolf 2017, https://aclanthology.org/E17-2025, section 3)",
+    )
     taken: str | None = Field(
         default=None,
         description="a SentencePiece model to take over in place of learning one: a file, or s3://bucket/key",
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> LearningSettings:
+        if self.taken is not None and self.separate:
+            raise ValueError(
+                "a vocabulary that is taken over is separate or not by itself: leave out separate, or taken"
+            )
+        return self
 
 
 class PreparationSettings(Section):

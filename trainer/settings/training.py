@@ -6,37 +6,16 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from trainer.settings.card import CardSettings
 from trainer.settings.data import BatchSettings, CorpusSettings, VocabularySettings
 from trainer.settings.horovod import HorovodSettings
 from trainer.settings.model import ModelSettings
+from trainer.settings.optimizer import OptimizerSettings
 from trainer.settings.section import Number, Section
+from trainer.settings.validation import ValidationSettings
 
 MOST_WAITING_BYTES = 64 << 20
 """The largest checkpoint that waits while another one is written. A larger one is left out: it would take memory."""
-
-
-class OptimizerSettings(Section):
-    """Adam with a learning rate that rises, then falls with the inverse square root of the step.
-
-    All of this may be changed when a training is resumed.
-    """
-
-    learning_rate: Number = Field(
-        default=0.002, gt=0, description="the highest learning rate, reached after warmup_steps"
-    )
-    warmup_steps: int = Field(default=400, ge=0, description="steps in which the learning rate rises")
-    beta1: Number = Field(default=0.9, ge=0, lt=1, description="Adam's decay of the mean")
-    beta2: Number = Field(default=0.98, ge=0, lt=1, description="Adam's decay of the variance")
-    epsilon: Number = Field(default=1e-9, gt=0, description="Adam's epsilon")
-    clip_norm: Number | None = Field(
-        default=None, gt=0, description="gradients (the mean over the tokens) of a larger norm are scaled down to it"
-    )
-    max_skipped_in_a_row: int = Field(
-        default=10,
-        ge=1,
-        description="an update is skipped where the loss or a gradient is not a finite number; the training fails when "
-        "this many updates in a row are skipped",
-    )
 
 
 class StopSettings(Section):
@@ -49,10 +28,10 @@ class StopSettings(Section):
     tokens: int | None = Field(default=None, description="target tokens")
     epochs: int | None = Field(default=None, description="times that the training text is read")
     patience: int | None = Field(
-        default=None, description="also end when the validation loss has not improved for this many validations"
+        default=None, description="also end when validation.measure has not improved for this many validations"
     )
     validate_every_steps: int = Field(
-        default=0, ge=0, description="how often the validation loss is computed, which goes into train.log; 0: never"
+        default=0, ge=0, description="steps between two validations, whose results go into train.log; 0: there are none"
     )
 
     @model_validator(mode="after")
@@ -97,7 +76,11 @@ class BalanceSettings(Section):
 
 
 class CheckpointSettings(Section):
-    """What is kept to resume from, and what the final model is made of."""
+    """What is kept to resume from, and what the final model is made of.
+
+    The mean of several checkpoints is better than the last one (Vaswani et al. 2017,
+    https://arxiv.org/abs/1706.03762, section 6.1).
+    """
 
     every_steps: int | None = Field(default=200, ge=1, description="steps between two checkpoints; null: not by steps")
     every_minutes: Number | None = Field(default=None, gt=0, description="minutes between two; null: not by time")
@@ -105,14 +88,30 @@ class CheckpointSettings(Section):
     average: int = Field(
         default=1,
         ge=1,
-        description="the last checkpoints whose mean is the final model; 1: the last parameters as they are",
+        description="the checkpoints whose mean is the final model; 1: one as it is",
+    )
+    keep_best: int = Field(
+        default=0,
+        ge=0,
+        description="the best checkpoints by validation.measure that stay beside the last ones; each validation may "
+        "make one",
+    )
+    average_of: Literal["last", "best"] = Field(
+        default="last",
+        description="which checkpoints the final model is the mean of: the last ones (with average 1 the last "
+        "parameters), or the best ones",
     )
 
     @model_validator(mode="after")
     def _check(self) -> CheckpointSettings:
-        if self.average > self.keep:
+        if self.average_of == "best" and self.average > self.keep_best:
+            raise ValueError(
+                f"average_of best needs as many best checkpoints: average must be from 1 to keep_best "
+                f"({self.keep_best}), not {self.average}"
+            )
+        if self.average_of == "last" and self.average > self.keep:
             raise ValueError(f"average must be from 1 to keep ({self.keep}), not {self.average}")
-        if self.average > 1 and self.every_steps is None and self.every_minutes is None:
+        if self.average_of == "last" and self.average > 1 and self.every_steps is None and self.every_minutes is None:
             raise ValueError("average needs checkpoints: set every_steps or every_minutes")
         return self
 
@@ -160,6 +159,12 @@ class Settings(Section):
         description="a directory on rank 0's node for TensorBoard event files, which then go with the results too; "
         "null: none are written",
     )
+    init_from: str | None = Field(
+        default=None,
+        description="what the training begins with in place of random parameters, as for fine-tuning: the storage or "
+        "the results of another training, or one of its checkpoints (a folder that all nodes see, or "
+        "s3://bucket/prefix). Vocabulary and shape must be the same; text, dropout, batch and optimizer may differ",
+    )
     corpus: CorpusSettings = CorpusSettings()
     vocabulary: VocabularySettings = VocabularySettings()
     model: ModelSettings = ModelSettings()
@@ -168,9 +173,11 @@ class Settings(Section):
     horovod: HorovodSettings = HorovodSettings()
     elastic: ElasticSettings = ElasticSettings()
     balance: BalanceSettings = BalanceSettings()
+    validation: ValidationSettings = ValidationSettings()
     checkpoint: CheckpointSettings = CheckpointSettings()
     facts: FactSettings = FactSettings()
     translate: TranslateSettings = TranslateSettings()
+    card: CardSettings = CardSettings()
 
     @model_validator(mode="after")
     def _check(self) -> Settings:
@@ -178,5 +185,16 @@ class Settings(Section):
         if self.batch.max_tokens > limit:
             raise ValueError(
                 f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise or lower one"
+            )
+        self.optimizer.check_end(self.stop.steps)
+        if self.corpus.kind == "prepared" and self.vocabulary.taken is not None:
+            raise ValueError("vocabulary.taken: a prepared corpus has its vocabulary already; corpus.yml says which")
+        if self.corpus.kind == "prepared" and self.vocabulary.separate:
+            raise ValueError("vocabulary.separate: a prepared corpus has its vocabulary already; corpus.yml says which")
+        if not self.stop.validate_every_steps and self.checkpoint.keep_best:
+            raise ValueError("checkpoint.keep_best goes by validations: set stop.validate_every_steps")
+        if not self.stop.validate_every_steps and self.validation != ValidationSettings():
+            raise ValueError(
+                "validation says how to validate, and there are no validations: set stop.validate_every_steps"
             )
         return self

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import BinaryIO, Protocol
 
+RESULTS = "results/"
+"""What the names of a training's results begin with."""
+
 
 class StorageError(RuntimeError):
     """A blob cannot be stored or fetched. The message says which one, where and why."""

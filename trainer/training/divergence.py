@@ -11,8 +11,8 @@ from trainer.elastic.exchange import sum_vector
 from trainer.elastic.world import World
 from trainer.record.progress import Progress
 from trainer.training.errors import TrainingFailedError
+from trainer.training.measuring.validation import are_finite, probe_loss
 from trainer.training.prepare import Prepared
-from trainer.training.validation import are_finite, probe_loss
 
 
 def check_skipped(prepared: Prepared, world: World, progress: Progress, fault: str) -> None:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import logging
+import math
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from trainer.checkpoint.checkpoint import Checkpoint
 from trainer.elastic.errors import WorldLostError
-from trainer.elastic.exchange import broadcast_object, gather_objects
+from trainer.elastic.exchange import broadcast_object, gather_objects, sum_vector
 from trainer.elastic.failures import translating_failures
 from trainer.elastic.world import World
+from trainer.inference.chrf import character_score
 from trainer.inference.score import score
-from trainer.inference.translate import translate
+from trainer.record.progress import Progress
+from trainer.settings.training import CheckpointSettings
 from trainer.training.divergence import check_parameters
 from trainer.training.loop import Training
+from trainer.training.measuring.translating import translate_together
 from trainer.training.replicas import compare
 from trainer.training.results import keep_results
 from trainer.training.state import average
@@ -49,11 +57,13 @@ def _finish(training: Training, world: World) -> dict[str, Any]:
     check_parameters(training.prepared, world, training.state.progress.step)
     trained = gather_objects(training.state.digest(), "digests")
     digests = trained
-    averaged = training.prepared.settings.checkpoint.average
-    if averaged > 1:
-        _take_average(training, world, averaged)
+    kept = training.prepared.settings.checkpoint
+    steps = [training.state.progress.step]
+    if kept.average > 1 or kept.average_of == "best":
+        steps = _take_average(training, world, kept)
         digests = gather_objects(training.state.digest(), "digests of the average")
-    scores = _scores(training, world, digests) | {"replicas_identical": len(set(trained)) == 1}
+    scores = _scores(training, world, digests)
+    scores |= {"replicas_identical": len(set(trained)) == 1, "model_of_steps": steps}
     if world.rank == 0:
         training.prepared.checkpoints.finish()
         keep_results(training, scores)
@@ -73,37 +83,60 @@ def _wait_for_all() -> None:
         log.debug("another rank has left already")
 
 
-def _take_average(training: Training, world: World, count: int) -> None:
-    """Lets the mean of the last `count` checkpoints be the model, on all ranks."""
+def _take_average(training: Training, world: World, settings: CheckpointSettings) -> list[int]:
+    """Lets the mean of the last or the best checkpoints be the model, on all ranks. Collective.
+
+    Returns:
+        The steps of these checkpoints.
+    """
+    steps = [training.state.progress.step]
     if world.rank == 0:
-        checkpoints = training.prepared.checkpoints
-        checkpoints.finish()
-        checkpoints.save(training.state.snapshot())
-        found, parameters = average(checkpoints.newest(count, regular_only=True))
-        if found < count:
-            log.warning("the model is the mean of %d checkpoints: there are no %d yet", found, count)
-        training.state.take_parameters(parameters)
+        steps, parameters = average(_to_average(training, settings))
+        if not steps:
+            log.warning("no validation has left a best checkpoint: the model is what the last step has made")
+        elif len(steps) < settings.average:
+            log.warning("the model is the mean of %d checkpoints: there are no %d yet", len(steps), settings.average)
+        if steps:
+            training.state.take_parameters(parameters)
     training.state.share_parameters(0)
+    averaged: list[int] = broadcast_object(steps, 0, "averaged steps") or [training.state.progress.step]
+    return averaged
+
+
+def _to_average(training: Training, settings: CheckpointSettings) -> Iterator[Checkpoint]:
+    checkpoints, state = training.prepared.checkpoints, training.state
+    checkpoints.finish()
+    if settings.average_of == "best":
+        return checkpoints.best([step for step, _ in state.progress.best[: settings.average]])
+    checkpoints.save(state.snapshot())
+    return checkpoints.newest(settings.average, regular_only=True)
 
 
 def _scores(training: Training, world: World, digests: list[str]) -> dict[str, Any]:
     """Returns the content of scores.json. Collective: each rank translates a part of the test split."""
     progress, settings = training.state.progress, training.prepared.settings.translate
     test = training.prepared.test
-    hypotheses = _translations(training, world, [source for source, _ in test])
-    result = score(hypotheses, [target for _, target in test], settings.tokenize, settings.lowercase)
+    sources = [source for source, _ in test]
+    hypotheses = translate_together(training.prepared, world, training.shares, sources, settings, _meet)
+    references = [target for _, target in test]
+    result = score(hypotheses, references, settings.tokenize, settings.lowercase)
+    by_characters = character_score(hypotheses, references, settings.lowercase)
     return {
         "steps": progress.step,
         "tokens": progress.tokens,
         "final_loss": progress.loss,
         "bleu": result.bleu,
+        "chrf": by_characters.chrf,
         "exact_match": result.exact_match,
         "signature": result.signature,
+        "chrf_signature": by_characters.signature,
+        "validation": _validation(progress),
         "steps_lost": progress.steps_lost,
         "skipped_updates": progress.skipped_updates,
         "replicas_corrected": progress.replicas_corrected,
         "restarts": progress.restarts,
         "stopped": progress.stopped,
+        "init_from": progress.init_from,
         "changes": progress.changes,
         "parameters_sha256": {str(rank): digest for rank, digest in enumerate(digests)},
         "examples": [
@@ -113,10 +146,22 @@ def _scores(training: Training, world: World, digests: list[str]) -> dict[str, A
     }
 
 
-def _translations(training: Training, world: World, sentences: list[str]) -> list[str]:
-    """Returns the translations of `sentences`, of which rank r translates number r, r + size, and so on."""
-    prepared = training.prepared
-    mine = sentences[world.rank :: world.size]
-    translated = translate(prepared.model, prepared.vocabulary, mine, prepared.settings.translate)
-    by_rank = gather_objects(translated, "translations")
-    return [by_rank[index % world.size][index // world.size] for index in range(len(sentences))]
+def _meet() -> None:
+    """Lets a rank that is lost while the test split is translated show at once. Collective."""
+    sum_vector(np.zeros(1), "meeting")
+
+
+def _validation(progress: Progress) -> dict[str, Any] | None:
+    """Returns what the last validation has measured, and the best value so far; None: there was none."""
+    last = next((line for line in reversed(progress.log) if "validation_loss" in line), None)
+    if last is None:
+        return None
+    finite = {name: value for name, value in last.items() if name != "t" and math.isfinite(value)}
+    measures = {name.removeprefix("validation_"): value for name, value in finite.items()}
+    best = [{"step": step, "value": value} for step, value in progress.best]
+    return {
+        "measure": progress.measure,
+        "best": progress.best_validation,
+        "best_checkpoints": best,
+        "last": measures,
+    }

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import NoReturn
+
+import numpy as np
 
 from trainer.data.batch import collate
 from trainer.data.batch_stream import Cut
 from trainer.elastic.balance import Balancer
 from trainer.elastic.errors import MembershipChanged, WorldLostError
+from trainer.elastic.exchange import sum_vector
 from trainer.elastic.failures import FailureCount, translating_failures
 from trainer.elastic.world import World
 from trainer.messages.lines import Messenger
@@ -47,6 +52,7 @@ class Training:
         self.prepared = prepared
         self.state = TrainingState(prepared.parameters, prepared.adam, prepared.gradients)
         self.events = EventFile(settings.tensorboard)
+        self.state.progress.judge_by(settings.validation.measure)
         self._facts, self._requests, self._messenger = facts, requests, messenger
         self._step = TrainingStep(prepared, speed)
         self._balancer = Balancer(settings.balance.every_steps, settings.balance.max_change, settings.balance.enabled)
@@ -125,6 +131,11 @@ class Training:
         self._facts.announce(State.TRAINING)
         log.info("rank %d of %d trains from step %d", world.rank, world.size, self.state.progress.step)
 
+    @property
+    def shares(self) -> Sequence[float]:
+        """The share of each rank: of a global batch, and of the sentences that all translate together."""
+        return self._balancer.shares
+
     def _seek(self, world: World) -> None:
         """Lets the batches continue after the last step, cut by the present shares."""
         self.prepared.batches.seek(self.state.progress.cursor, Cut(world.rank, tuple(self._balancer.shares)))
@@ -133,7 +144,7 @@ class Training:
         stop, batches = self.prepared.settings.stop, self.prepared.batches
         self._membership.note_step()
         self._log.begin()
-        self._schedule.validate_if_due(world)  # of the step at which the world before ended
+        self._validate_if_due(world)  # of the step at which the world before ended
         while not self.state.progress.is_done(stop, batches.batches_per_epoch):
             taken = self._make_step(world)
             if compare_if_due(self.prepared, self.state, world):
@@ -143,23 +154,48 @@ class Training:
             totals = taken.totals
             self._schedule.keep_if_due(world, is_asked=totals.is_checkpoint_due)
             if totals.is_stop_due:
-                self._schedule.keep_for_stop(world)
-                raise TrainingStopped(self._requests.stop_reason or "told to stop")
+                self._stop(world)
             if totals.is_change_due:
                 raise MembershipChanged
             if self._balancer.observe(totals.tokens_by_rank, totals.compute_time_s_by_rank):
                 self._seek(world)
-            self._schedule.validate_if_due(world)
+            self._validate_if_due(world)
             self._schedule.give_memory_back_if_scarce()
 
     def _make_step(self, world: World) -> TakenStep:
-        if self._requests.leave_reason is not None:
-            self._messenger.send("leaving", reason=self._requests.leave_reason)
+        self._tell_if_leaving()
         asked = Asked(self._requests.stop_reason is not None, self._requests.take_keep())
         taken = self._step.take(world, self.state.progress.step, asked)
         self._membership.note_step()
         self._account(world, taken)
         return taken
+
+    def _validate_if_due(self, world: World) -> None:
+        self._schedule.validate_if_due(world, self.shares, lambda: self._meet(world))
+
+    def _meet(self, world: World) -> None:
+        """Ends a long validation early where the ranks change or are told to stop. It is begun anew then. Collective.
+
+        Raises:
+            MembershipChanged: Hosts come or go.
+            TrainingStopped: The training was told to stop.
+        """
+        self._tell_if_leaving()
+        self._facts.refresh()
+        asked = np.array([self._requests.stop_reason is not None, world.is_change_pending], dtype=np.float64)
+        is_stop_due, is_change_due = sum_vector(asked, "meeting")
+        if is_stop_due:
+            self._stop(world)
+        if is_change_due:
+            raise MembershipChanged
+
+    def _stop(self, world: World) -> NoReturn:
+        self._schedule.keep_for_stop(world)
+        raise TrainingStopped(self._requests.stop_reason or "told to stop")
+
+    def _tell_if_leaving(self) -> None:
+        if self._requests.leave_reason is not None:
+            self._messenger.send("leaving", reason=self._requests.leave_reason)
 
     def _account(self, world: World, taken: TakenStep) -> None:
         progress, totals, batches = self.state.progress, taken.totals, self.prepared.settings.batch.accumulate

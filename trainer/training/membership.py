@@ -6,6 +6,8 @@ import logging
 import time
 from dataclasses import asdict
 
+from trainer.checkpoint.checkpoint import CheckpointError
+from trainer.checkpoint.initial import initial_parameters
 from trainer.elastic.balance import Balancer
 from trainer.elastic.exchange import broadcast_object
 from trainer.elastic.rank_report import RankReport, deviating
@@ -37,11 +39,12 @@ class Membership:
         """Makes the replicas equal, shares out the batch and notes who came and who left. Collective.
 
         Raises:
-            TrainingFailedError: There are checkpoints to resume from, and none of them can be used.
+            TrainingFailedError: There are checkpoints to resume from, and none of them can be used. Or `init_from` has
+                nothing that can be begun with.
             ForeignRankError: Some ranks are of another training.
         """
         if world.rank == 0 and not self._state.is_shared:
-            self._resume_from_checkpoint()
+            self._begin()
         reports, source = self._state.share(self._report())
         note_correction(self._prepared, self._state, world, deviating(reports, source), source)
         self._discard_undone(world)
@@ -74,10 +77,21 @@ class Membership:
             training_digest=self._prepared.digest,
         )
 
-    def _resume_from_checkpoint(self) -> None:
-        """Loads the newest checkpoint, on rank 0 of the first world: the other ranks take the state over from it."""
-        if not self._resume:
+    def _begin(self) -> None:
+        """Loads what the training begins with, on rank 0 of the first world: the other ranks take it over from it."""
+        location = self._prepared.settings.init_from
+        if (self._resume and self._resume_from_checkpoint()) or location is None:
             return
+        shapes = {f"parameter.{name}": parameter.shape for name, parameter in self._prepared.parameters.items()}
+        try:
+            parameters = initial_parameters(location, self._prepared.checkpoints.origin, shapes)
+        except CheckpointError as error:
+            raise TrainingFailedError(f"init_from: {location} cannot be begun with: {error}") from error
+        self._state.take_parameters(parameters)
+        self._state.progress.init_from = location
+
+    def _resume_from_checkpoint(self) -> bool:
+        """Loads the newest checkpoint. Returns whether there is one."""
         checkpoint = self._prepared.checkpoints.latest()
         if checkpoint is None and self._prepared.checkpoints.are_there:
             raise TrainingFailedError(
@@ -86,8 +100,10 @@ class Membership:
             )
         if checkpoint is not None:
             self._state.load(checkpoint)
-            self._state.progress.resume(checkpoint.stopped, self._prepared.settings.stop.patience)
+            settings = self._prepared.settings
+            self._state.progress.resume(checkpoint.stopped, settings.stop.patience, settings.validation.measure)
             log.info("resumed from the checkpoint of step %d", checkpoint.step)
+        return checkpoint is not None
 
     def _discard_undone(self, world: World) -> None:
         """Removes the checkpoints of later steps where the training begins or goes back.

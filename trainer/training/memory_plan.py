@@ -102,8 +102,10 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
     model, batch = settings.model.architecture(), settings.batch
     pieces = settings.vocabulary.size if manifest is None else manifest.vocabulary.pieces
     longest = batch.max_tokens if manifest is None else _longest(manifest, settings)
-    parameters = parameter_count(model, pieces) * FLOAT_BYTES
-    copy, averages = STATE_COPIES * parameters, settings.checkpoint.average > 1
+    is_separate = settings.vocabulary.separate if manifest is None else manifest.vocabulary.separate
+    parameters = parameter_count(model, pieces, is_separate) * FLOAT_BYTES
+    copy = STATE_COPIES * parameters
+    averages = settings.checkpoint.average > 1 or settings.checkpoint.average_of == "best"
     items = [
         Item("process", PROCESS_BYTES),
         Item("corpus", _on_the_way_bytes(settings) if manifest is None else corpus_bytes(manifest, settings)),
@@ -121,29 +123,33 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
         Item("mean of checkpoints, and one of them", AVERAGING_COPIES * parameters if averages else 0),
         Item("translating", _translating_bytes(settings, model, pieces, _longest_to_translate(manifest, settings))),
     ]
-    per_token = token_bytes(model, pieces, longest, settings.model.precision)
+    passes = 2 if settings.model.r_drop else 1
+    per_token = passes * token_bytes(model, pieces, longest, settings.model.precision)
     return MemoryPlan(items, while_training, at_the_end, per_token, batch_tokens or batch.tokens, longest)
 
 
-def parameter_count(model: Architecture, vocab_size: int) -> int:
+def parameter_count(model: Architecture, vocab_size: int, separate: bool = False) -> int:
     """Returns the numbers in a model.
 
-    There are one shared embedding with the output's bias, 4 matrices in an attention, and 2 in a feed-forward layer.
+    There are one shared embedding with the output's bias (and one more with `separate` vocabularies), 4 matrices in an
+    attention, and 2 in a feed-forward layer.
     """
     units, hidden = model.units, model.hidden
     feed_forward = 2 * units * hidden + hidden + units
     encoder = 4 * units**2 + feed_forward + 4 * units
     decoder = 8 * units**2 + feed_forward + 6 * units
-    return vocab_size * (units + 1) + model.layers * (encoder + decoder) + 4 * units
+    norms = 4 * units if model.norm == "post" else 8 * units  # of the embeddings, and after the last layers
+    embeddings = vocab_size * (units + 1) + (vocab_size * units if separate else 0)
+    return embeddings + model.layers * encoder + model.layers_of_decoder * decoder + norms
 
 
 def token_bytes(model: Architecture, vocab_size: int, longest: int, precision: str = "float32") -> int:
     """Estimates what the backward pass keeps for a token of a batch.
 
-    It keeps the activations of every layer (about 14 of `units` and 2 of `hidden`, in encoder and decoder, and
-    attention's `heads` rows of `longest`) and rows of the vocabulary: scores, their softmax, the smoothed labels and
-    their gradients are 5 rows. In bfloat16 there are 9 more, since oneDNN keeps float32 copies of its results (see
-    `trainer.model.allocation`).
+    It keeps the activations of every layer (about 14 of `units`, 3 more with pre-norm, and 2 of `hidden`, in encoder
+    and decoder, and attention's `heads` rows of `longest`) and rows of the vocabulary: scores, their softmax, the
+    smoothed labels and their gradients are 5 rows. In bfloat16 there are 9 more, since oneDNN keeps float32 copies of
+    its results (see `trainer.model.allocation`).
 
     Measured for tiny at 64 x 64 tokens and base at 32 x 32, in KiB a token: 65 and 480 with the fused kernels, 175 and
     900 without. Estimated: 123 and 740.
@@ -154,10 +160,12 @@ def token_bytes(model: Architecture, vocab_size: int, longest: int, precision: s
         longest: Ids of the longest sentence.
         precision: The precision of the matrix products.
     """
-    attention = 3 * 3 * model.heads * longest
-    layer = 2 * (14 * model.units + 2 * model.hidden) + attention
+    attentions = model.layers + 2 * model.layers_of_decoder
+    attention = 3 * attentions * model.heads * longest
+    of_units = 14 if model.norm == "post" else 17
+    layers = (model.layers + model.layers_of_decoder) * (of_units * model.units + 2 * model.hidden) + attention
     rows = 5 if precision == "float32" else 14
-    return FLOAT_BYTES * (model.layers * layer + rows * vocab_size)
+    return FLOAT_BYTES * (layers + rows * vocab_size)
 
 
 def corpus_bytes(manifest: Manifest, settings: Settings) -> int:
@@ -195,8 +203,8 @@ def _translating_bytes(settings: Settings, model: Architecture, pieces: int, lon
     1,600 MiB. Estimated: 307 and 1,762.
     """
     translate = settings.translate
-    own = 4 * 2 * model.layers * model.units * min(translate.max_length, settings.model.max_length)
-    of_source = 2 * model.layers * model.units * longest
+    own = 4 * 2 * model.layers_of_decoder * model.units * min(translate.max_length, settings.model.max_length)
+    of_source = 2 * model.layers_of_decoder * model.units * longest
     hypotheses = translate.batch_size * translate.beam_size
     return FLOAT_BYTES * hypotheses * (own + of_source + 4 * pieces)
 

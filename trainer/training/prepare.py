@@ -12,6 +12,7 @@ from trainer.checkpoint.checkpoints import Checkpoints
 from trainer.checkpoint.origin import Origin, fingerprint
 from trainer.data.batch_stream import BatchStream
 from trainer.data.bpe_dropout import BpeDropout
+from trainer.data.prepared.manifest import Manifest
 from trainer.data.prepared.prepared_corpus import PreparedCorpus, open_corpus
 from trainer.data.samples import Pair, Sample
 from trainer.data.shard import ShardSource, within
@@ -37,7 +38,9 @@ class Prepared:
     """Everything that one rank trains with.
 
     Attributes:
+        manifest: What the corpus has.
         validation: The samples of the validation split.
+        validation_pairs: The sentence pairs that are translated at every validation; none where it only has a loss.
         test: The sentence pairs that are translated at the end.
         parameters: The model's Gluon Parameters by name. The optimizer and the gradients have the same order.
         share_limit: The largest share of the global batch that this node's memory has room for; None: all of it.
@@ -46,8 +49,10 @@ class Prepared:
 
     settings: Settings
     vocabulary: Vocabulary
+    manifest: Manifest
     batches: BatchStream
     validation: list[Sample]
+    validation_pairs: list[Pair]
     test: list[Pair]
     share_limit: float | None
     model: TranslationModel
@@ -74,7 +79,7 @@ def prepare(settings: Settings) -> Prepared:
     vocabulary = corpus.vocabulary()
     batches = _training_batches(settings, corpus, vocabulary)
     share_limit = largest_share_that_fits(settings, corpus.manifest, batches.batch_tokens)
-    model = build(settings.model, len(vocabulary))
+    model = build(settings.model, len(vocabulary), separate=vocabulary.separate_sizes)
     parameters: dict[str, Any] = dict(sorted(model.parameters().items()))
     optimizer = settings.optimizer
     storage = open_storage(settings.storage)
@@ -82,9 +87,11 @@ def prepare(settings: Settings) -> Prepared:
     return Prepared(
         settings=settings,
         vocabulary=vocabulary,
+        manifest=corpus.manifest,
         batches=batches,
         validation=_validation_samples(settings, corpus, vocabulary),
-        test=_test_pairs(settings, corpus, vocabulary),
+        validation_pairs=_validation_pairs(settings, corpus, vocabulary),
+        test=_pairs(corpus, "test", vocabulary, settings.translate.test_sentences),
         share_limit=share_limit,
         model=model,
         parameters=parameters,
@@ -125,9 +132,21 @@ def _validation_samples(settings: Settings, corpus: PreparedCorpus, vocabulary: 
     return [sample for shard in shards.all() for sample in shard.within(limit).samples]
 
 
-def _test_pairs(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> list[Pair]:
-    most = settings.translate.test_sentences
-    texts = (shard.texts for shard in corpus.shards("test", vocabulary, with_text=True).all())
+def _validation_pairs(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> list[Pair]:
+    if settings.validation.decode == "none":
+        return []
+    pairs = _pairs(corpus, "validation", vocabulary, settings.validation.sentences)
+    if not pairs:
+        raise TrainingFailedError(
+            f"validation.decode is {settings.validation.decode}, but the corpus has no pair for validation: set it to "
+            "none"
+        )
+    return pairs
+
+
+def _pairs(corpus: PreparedCorpus, split: str, vocabulary: Vocabulary, most: int | None) -> list[Pair]:
+    """Returns the first `most` pairs of a split as text; None: all."""
+    texts = (shard.texts for shard in corpus.shards(split, vocabulary, with_text=True).all())
     pairs = (text[index] for text in texts if text is not None for index in range(len(text)))
     return list(itertools.islice(pairs, most))
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from trainer.elastic.exchange import gather_objects
 from trainer.elastic.rank_report import majority
 from trainer.elastic.world import World
+from trainer.training.measuring.validation import probe_loss
 from trainer.training.prepare import Prepared
 from trainer.training.state import TrainingState
-from trainer.training.validation import probe_loss
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +71,7 @@ def note_correction(
             "continue with the state of rank %d",
             *(", ".join(map(str, different)), source, progress.step, equal_at, source),
         )
+    progress.forget_best_from(equal_at + 1)
     if world.rank == 0:
         prepared.checkpoints.finish()
         prepared.checkpoints.discard_from(equal_at + 1)

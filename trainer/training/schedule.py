@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from trainer.elastic.world import World
 from trainer.model.allocation import give_back
 from trainer.node.memory import available_bytes, is_scarce, resident_bytes
 from trainer.record.train_log import TrainLog
+from trainer.training.measuring.validation import validate
 from trainer.training.prepare import Prepared
 from trainer.training.state import TrainingState
-from trainer.training.validation import validation_loss
 
 MEMORY_EVERY_STEPS = 5
 BETWEEN_ASKED_S = 10.0
@@ -64,14 +65,31 @@ class Schedule:
             self._prepared.checkpoints.finish()
             self._prepared.checkpoints.save(replace(self._state.snapshot(), stopped=True))
 
-    def validate_if_due(self, world: World) -> None:
-        """Computes and judges the validation loss of the last step, unless that is done already. Collective."""
+    def validate_if_due(self, world: World, shares: Sequence[float], meet: Callable[[], None]) -> None:
+        """Measures and judges the model of the last step, unless that is done already. Collective.
+
+        Args:
+            world: The ranks that train together.
+            shares: The share of each rank.
+            meet: What all ranks do together while they translate; see `validate`.
+        """
         every, progress = self._stop.validate_every_steps, self._state.progress
         if not every or not progress.step or progress.step % every or progress.is_validated:
             return
-        loss = validation_loss(self._prepared, world)
-        progress.judge(loss, self._stop.patience)
-        self._log.add_validation(progress, loss, world.rank)
+        found = validate(self._prepared, world, shares, meet)
+        is_best = progress.judge(found, self._stop.patience, self._checkpoint.keep_best)
+        self._log.add_validation(progress, found, world.rank)
+        if is_best:
+            self._keep_best(world)
+
+    def _keep_best(self, world: World) -> None:
+        """Lets rank 0 write a checkpoint of the model that was just validated.
+
+        It replaces one that is not among the best any more. So no rank may go back to before it: all commit.
+        """
+        self._state.commit()
+        if world.rank == 0:
+            self._prepared.checkpoints.save_best_in_background(replace(self._state.committed, is_best=True))
 
     def give_memory_back_if_scarce(self) -> None:
         """Returns unused memory to the system where the process nears the node's limit."""

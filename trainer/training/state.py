@@ -38,7 +38,8 @@ class TrainingState:
         """Returns a copy in host memory."""
         arrays = {name: array.asnumpy() for name, array in self._named_arrays().items()}
         arrays["adam.updates"] = np.array(self._adam.updates, dtype=np.int64)
-        return Checkpoint(self.progress.step, arrays, self.progress.as_dict())
+        best_steps = tuple(step for step, _ in self.progress.best)
+        return Checkpoint(self.progress.step, arrays, self.progress.as_dict(), best_steps=best_steps)
 
     def commit(self) -> None:
         """Takes a snapshot, to which `restore` goes back."""
@@ -112,7 +113,8 @@ class TrainingState:
         progress = self.progress
         decisive = (
             *(self._adam.updates, progress.step, progress.cursor, progress.tokens, progress.skipped_in_a_row),
-            *(progress.best_validation, progress.poor_validations, progress.stopped),
+            *(progress.measure, progress.best_validation, progress.poor_validations, progress.stopped),
+            *progress.best,
         )
         return hashlib.sha256(f"{crc} {decisive}".encode()).hexdigest()
 
@@ -153,14 +155,14 @@ class TrainingState:
         return arrays
 
 
-def average(checkpoints: Iterable[Checkpoint]) -> tuple[int, dict[str, NDArray[Any]]]:
-    """Returns how many checkpoints there are, and the mean of their parameters. Only one is in memory at a time."""
+def average(checkpoints: Iterable[Checkpoint]) -> tuple[list[int], dict[str, NDArray[Any]]]:
+    """Returns the steps of the checkpoints, and the mean of their parameters. Only one is in memory at a time."""
     sums: dict[str, NDArray[np.float64]] = {}
-    count = 0
+    steps: list[int] = []
     for checkpoint in checkpoints:
-        count += 1
+        steps.append(checkpoint.step)
         for name, array in checkpoint.arrays.items():
             if name.startswith("parameter."):
                 sums.setdefault(name, np.zeros(array.shape, dtype=np.float64))
                 sums[name] += array
-    return count, {name: (total / count).astype(np.float32) for name, total in sums.items()}
+    return steps, {name: (total / len(steps)).astype(np.float32) for name, total in sums.items()}

@@ -79,6 +79,7 @@ class TrainingStep:
         settings = prepared.settings
         self._batches, self._model, self._adam = prepared.batches, prepared.model, prepared.adam
         self._gradients, self._optimizer = prepared.gradients, settings.optimizer
+        self._last_step = settings.stop.steps
         self._seed, self._compression, self._speed = settings.seed, settings.horovod.compression, speed
         # A sentence longer than a batch is a batch by itself.
         self._credits = emulated_credits()
@@ -145,7 +146,7 @@ class TrainingStep:
         clip = self._optimizer.clip_norm
         if clip is not None and norm > 0:
             scale *= min(1.0, clip / norm)
-        rate = learning_rate(self._adam.updates + 1, self._optimizer.learning_rate, self._optimizer.warmup_steps)
+        rate = learning_rate(self._adam.updates + 1, self._optimizer, self._last_step)
         self._adam.update(rate, scale)
         mx.nd.waitall()
         return None

@@ -54,10 +54,17 @@ class ShardEntry:
 
 @dataclass(frozen=True)
 class VocabularyEntry:
-    """The vocabulary that the ids are from: its file, and the number of its pieces."""
+    """The vocabulary that the ids are from.
+
+    Attributes:
+        file: Its file.
+        pieces: The number of its pieces, of the larger one where there are two.
+        separate: Whether there are two: one of the source, and one of the target.
+    """
 
     file: FileEntry
     pieces: int
+    separate: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,9 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         return Manifest(
             document["source"],
             document["target"],
-            VocabularyEntry(FileEntry(**vocabulary["file"]), int(vocabulary["pieces"])),
+            VocabularyEntry(
+                FileEntry(**vocabulary["file"]), int(vocabulary["pieces"]), bool(vocabulary.get("separate", False))
+            ),
             {name: tuple(parse_shard(one) for one in document["splits"][name]) for name in SPLITS},
             document["prepared"],
         )

@@ -11,6 +11,7 @@
 #include "adam.h"
 #include "attention.h"
 #include "cross_entropy.h"
+#include "r_drop.h"
 #include "residual_norm.h"
 
 using namespace mxnet::ext;
@@ -87,6 +88,37 @@ MXReturnValue CrossEntropyBackward(const Attributes& attributes, Tensors* in, Te
   return MX_SUCCESS;
 }
 
+// ---- loss, stats = centavo_r_drop(scores, labels, lengths; smoothing, weight)
+// The scores are those of both passes, the labels and the lengths those of one.
+
+MXReturnValue RDropShape(const Attributes&, Shapes* in, Shapes* out) {
+  if ((*in)[0].size() != 2 || (*in)[1].size() != 2) return Wrong("scores and labels must be matrices");
+  const unsigned int rows = (*in)[1][0] * (*in)[1][1];
+  if ((*in)[0][0] != 2 * rows) return Wrong("there must be two rows of scores for each label");
+  (*out)[0] = {1};
+  (*out)[1] = {rows, centavo::kRDropStats};
+  return MX_SUCCESS;
+}
+
+MXReturnValue RDropForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[1].shape;
+  if (!Within(Integers(in, 1), shape[0] * shape[1], (*in)[0].shape[1])) return Wrong("a label is not in the vocabulary");
+  Floats(out, 0)[0] = centavo::RDropForward(Floats(in, 0), Integers(in, 1), Floats(in, 2), shape[0], shape[1],
+                                            (*in)[0].shape[1], Number(attributes, "smoothing"),
+                                            Number(attributes, "weight"), Floats(out, 1));
+  return MX_SUCCESS;
+}
+
+MXReturnValue RDropBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[3].shape;
+  centavo::RDropBackward(Floats(in, 0)[0], Floats(in, 2), Integers(in, 3), Floats(in, 4), Floats(in, 6), shape[0],
+                         shape[1], (*in)[2].shape[1], Number(attributes, "smoothing"), Number(attributes, "weight"),
+                         Floats(out, 0));
+  Zero(out, 1);
+  Zero(out, 2);
+  return MX_SUCCESS;
+}
+
 // ---- y, stats = centavo_residual_norm(x, residual, gamma, beta, seed; dropout, salt, eps)
 
 MXReturnValue ResidualNormShape(const Attributes&, Shapes* in, Shapes* out) {
@@ -109,6 +141,33 @@ MXReturnValue ResidualNormBackward(const Attributes& attributes, Tensors* in, Te
   centavo::ResidualNormBackward(Floats(in, 0), Floats(in, 2), Floats(in, 3), Floats(in, 4), Floats(in, 8), shape[0],
                                 shape[1], DropoutOf(attributes, Integers(in, 6)), Floats(out, 0), Floats(out, 1),
                                 Floats(out, 2), Floats(out, 3));
+  Zero(out, 4);
+  return MX_SUCCESS;
+}
+
+// ---- y, u, stats = centavo_residual_pre_norm(x, residual, gamma, beta, seed; dropout, salt, eps)
+
+MXReturnValue ResidualPreNormShape(const Attributes&, Shapes* in, Shapes* out) {
+  if ((*in)[0].size() != 2 || (*in)[0] != (*in)[1]) return Wrong("x and residual must be matrices of the same shape");
+  (*out)[0] = (*in)[0];
+  (*out)[1] = (*in)[0];
+  (*out)[2] = {(*in)[0][0], 2};
+  return MX_SUCCESS;
+}
+
+MXReturnValue ResidualPreNormForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[0].shape;
+  centavo::ResidualPreNormForward(Floats(in, 0), Floats(in, 1), Floats(in, 2), Floats(in, 3), shape[0], shape[1],
+                                  DropoutOf(attributes, Integers(in, 4)), Number(attributes, "eps"), Floats(out, 0),
+                                  Floats(out, 1), Floats(out, 2));
+  return MX_SUCCESS;
+}
+
+MXReturnValue ResidualPreNormBackward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[3].shape;
+  centavo::ResidualPreNormBackward(Floats(in, 0), Floats(in, 1), Floats(in, 9), Floats(in, 5), Floats(in, 10), shape[0],
+                                   shape[1], DropoutOf(attributes, Integers(in, 7)), Floats(out, 0), Floats(out, 1),
+                                   Floats(out, 2), Floats(out, 3));
   Zero(out, 4);
   return MX_SUCCESS;
 }
@@ -286,12 +345,26 @@ REGISTER_OP(centavo_cross_entropy)
     .setInferType(Types<'f', 'i', 'f'>)
     .setInferShape(CrossEntropyShape);
 
+REGISTER_OP(centavo_r_drop)
+    .setForward(RDropForward, "cpu")
+    .setBackward(RDropBackward, "cpu")
+    .setParseAttrs(Count<3, 2>)
+    .setInferType(Types<'f', 'i', 'f'>)
+    .setInferShape(RDropShape);
+
 REGISTER_OP(centavo_residual_norm)
     .setForward(ResidualNormForward, "cpu")
     .setBackward(ResidualNormBackward, "cpu")
     .setParseAttrs(Count<5, 2>)
     .setInferType(Types<'f', 'f', 'f', 'f', 'i'>)
     .setInferShape(ResidualNormShape);
+
+REGISTER_OP(centavo_residual_pre_norm)
+    .setForward(ResidualPreNormForward, "cpu")
+    .setBackward(ResidualPreNormBackward, "cpu")
+    .setParseAttrs(Count<5, 3>)
+    .setInferType(Types<'f', 'f', 'f', 'f', 'i'>)
+    .setInferShape(ResidualPreNormShape);
 
 REGISTER_OP(centavo_embed_norm)
     .setForward(EmbedNormForward, "cpu")

@@ -1,4 +1,5 @@
 // y = LayerNorm(residual + dropout(x)), and the same of embeddings: y = LayerNorm(dropout(scale * E[id] + position)).
+// For pre-norm also u = residual + dropout(x), which the next layer adds to.
 //
 // One pass each way; only the mean and the inverse deviation of a row are kept for the way back (Ba et al. 2016,
 // https://arxiv.org/abs/1607.06450).
@@ -68,6 +69,34 @@ inline void ResidualNormBackward(const float* dy, const float* x, const float* r
     ResidualRow(x + row * units, residual + row * units, row, units, drop, u);
     NormRowBackward(dy + row * units, gamma, stats + row * 2, units, u, dgamma, dbeta);
     for (int c = 0; c < units; ++c) dx[row * units + c] = u[c] * drop(first + c);
+  }
+}
+
+// y = LayerNorm(u) with u = residual + dropout(x).
+inline void ResidualPreNormForward(const float* x, const float* residual, const float* gamma, const float* beta,
+                                   int64_t rows, int units, Dropout drop, float eps, float* y, float* u, float* stats) {
+#pragma omp parallel for
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t at = row * units;
+    ResidualRow(x + at, residual + at, row, units, drop, u + at);
+    NormRow(u + at, gamma, beta, units, eps, y + at, stats + row * 2);
+  }
+}
+
+// Serial for the same reason as ResidualNormBackward. The gradient of u is what comes through y, and du.
+inline void ResidualPreNormBackward(const float* dy, const float* du, const float* u, const float* gamma,
+                                    const float* stats, int64_t rows, int units, Dropout drop, float* dx,
+                                    float* dresidual, float* dgamma, float* dbeta) {
+  std::fill(dgamma, dgamma + units, 0.0f);
+  std::fill(dbeta, dbeta + units, 0.0f);
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t at = row * units;
+    const uint32_t first = static_cast<uint32_t>(at);
+    float* total = dresidual + at;
+    std::copy(u + at, u + at + units, total);
+    NormRowBackward(dy + at, gamma, stats + row * 2, units, total, dgamma, dbeta);
+    for (int c = 0; c < units; ++c) total[c] += du[at + c];
+    for (int c = 0; c < units; ++c) dx[at + c] = total[c] * drop(first + c);
   }
 }
 

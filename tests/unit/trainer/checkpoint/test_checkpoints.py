@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import logging
 import threading
 import tracemalloc
@@ -61,6 +63,53 @@ def test_the_last_ones_stay(storage: Storage) -> None:
         checkpoints.save(checkpoint(step))
     assert storage.names() == ["checkpoints/step-000000030", "checkpoints/step-000001000"]
     assert [found.step for found in checkpoints.newest(5)] == [1000, 30]
+
+
+def test_the_best_ones_stay_until_better_ones_come_and_count_for_nothing_else(storage: Storage) -> None:
+    checkpoints = Checkpoints(storage, ORIGIN, keep=1)
+    checkpoints.save_best_in_background(replace(checkpoint(10), is_best=True, best_steps=(10,)))
+    checkpoints.save_best_in_background(replace(checkpoint(20), is_best=True, best_steps=(20, 10)))
+    checkpoints.finish()
+    for step in (20, 30, 40):
+        checkpoints.save(replace(checkpoint(step), best_steps=(20, 10)))
+    kept = ["step-000000010-best", "step-000000020-best", "step-000000040"]
+    assert storage.names() == [f"checkpoints/{name}" for name in kept]
+    assert [found.step for found in checkpoints.newest(5, regular_only=True)] == [40]
+    assert [(found.step, found.is_best) for found in checkpoints.best((20, 10))] == [(20, True), (10, True)]
+    checkpoints.save_best_in_background(replace(checkpoint(50), is_best=True, best_steps=(50, 20)))
+    checkpoints.finish()
+    assert storage.names()[0] == "checkpoints/step-000000020-best"
+    latest = checkpoints.latest()
+    assert latest is not None and (latest.step, latest.is_best) == (50, True)
+    checkpoints.save(replace(checkpoint(60), best_steps=(50, 20)))
+    checkpoints.discard_from(20)
+    assert storage.names() == []
+
+
+def test_no_best_one_is_left_out_while_another_one_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoints = Checkpoints(DirectoryStorage(tmp_path), ORIGIN, keep=1)
+    may_write, save = threading.Event(), checkpoints.save
+    monkeypatch.setattr(checkpoints, "save", lambda one: may_write.wait(30) and save(one))
+    monkeypatch.setattr("trainer.checkpoint.checkpoints.MOST_WAITING_BYTES", 1)
+    assert checkpoints.save_in_background(checkpoint(10))
+    threading.Timer(0.1, may_write.set).start()
+    checkpoints.save_best_in_background(replace(checkpoint(20), is_best=True, best_steps=(20,)))
+    checkpoints.finish()
+    assert [found.step for found in checkpoints.best((20,))] == [20]
+
+
+def test_a_checkpoint_of_an_older_centavo_is_read(storage: Storage) -> None:
+    """Takes the checkpoint of a version that knew no best ones: its header has no `is_best`."""
+    line_of = json.dumps
+    parts = list(encode(checkpoint(5), ORIGIN))
+    magic, _, line = bytes(parts[0]).split(b"\n")[:3]
+    header = json.loads(line)
+    del header["is_best"]
+    older = line_of(header).encode() + b"\n"
+    first = magic + b"\n" + hashlib.sha256(older).hexdigest().encode() + b"\n" + older
+    storage.write("checkpoints/step-000000005", [first, *parts[1:]])
+    found = Checkpoints(storage, ORIGIN, keep=1).latest()
+    assert found is not None and (found.step, found.is_best) == (5, False)
 
 
 def test_one_that_a_stop_made_is_gone_on_from_and_counts_for_nothing_else(storage: Storage) -> None:

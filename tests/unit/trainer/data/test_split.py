@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainer.data.epoch_plan import EpochPlan
-from trainer.data.split import split
+from trainer.data.split import deal, split
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(2, 60)), min_size=1, max_size=200)
 
@@ -62,3 +62,17 @@ def test_whoever_joins_and_leaves_an_epoch_sees_each_sample_exactly_once(sizes: 
             seen += part.tolist()
         assert sorted(seen[-len(batch) :]) == sorted(batch)
     assert sorted(seen) == list(range(150))
+
+
+def test_sentences_are_dealt_out_in_proportion_to_speed_and_each_rank_gets_short_and_long_ones() -> None:
+    lengths = [1 + number % 40 for number in range(400)]
+    parts = deal(lengths, [0.6, 0.3, 0.1])
+    assert sorted(index for part in parts for index in part) == list(range(400))
+    work = [sum(lengths[index] for index in part) / sum(lengths) for part in parts]
+    assert work == pytest.approx([0.6, 0.3, 0.1], abs=0.01)
+    assert all(min(lengths[index] for index in part) < 8 for part in parts)
+    assert all(part == sorted(part) for part in parts)
+
+
+def test_a_very_slow_rank_is_dealt_nothing_where_the_others_are_done_before_it() -> None:
+    assert deal([30, 20, 10], [100.0, 1.0]) == [[0, 1, 2], []]

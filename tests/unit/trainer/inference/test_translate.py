@@ -18,6 +18,7 @@ from trainer.data.vocabulary import Vocabulary
 from trainer.inference.step_decoder import StepDecoder
 from trainer.inference.translate import translate
 from trainer.model import build as model
+from trainer.model import pre_norm
 from trainer.model.transformer import TranslationModel
 from trainer.settings.model import ModelSettings
 from trainer.settings.training import TranslateSettings
@@ -105,25 +106,31 @@ def test_sentences_that_are_too_long_are_cut(trained: TranslationModel) -> None:
     assert len(translate(trained, Words(), ["one " * 40], TranslateSettings())) == 1
 
 
-def test_step_by_step_scores_equal_those_of_gluonnlp() -> None:
-    made = model.build(ModelSettings(layers=2, units=24, hidden=40, heads=3, max_length=20), 40)
+@pytest.mark.parametrize(("norm", "layers"), [("post", 2), ("post", 1), ("pre", 2), ("pre", 1)])
+def test_step_by_step_scores_equal_those_of_gluonnlp(norm: str, layers: int) -> None:
+    sizes = {"layers": 2, "decoder_layers": layers, "units": 24, "hidden": 40, "heads": 3}
+    made = model.build(ModelSettings(**sizes, norm=norm, max_length=20), 40)
+    for parameter in made.parameters().values():
+        parameter.set_data(parameter.data() + 0.1 * mx.nd.random.normal(shape=parameter.shape))
     rng = np.random.RandomState(0)
     src, src_len = mx.nd.array(rng.randint(4, 40, (4, 9)), dtype="int32"), mx.nd.array([9, 1, 4, 7])
-    decoder = StepDecoder(made.network, 3)
+    decoder = StepDecoder(made.network, 3, norm)
     states = decoder.begin(src, src_len)
-    encoded, _ = made.network.encode(src, valid_length=src_len)
-    reference = made.network.decoder.init_state_from_encoder(encoded, src_len)
-    for _ in range(6):
-        ids = mx.nd.array(rng.randint(4, 40, 4), dtype="int32")
-        scores, states = decoder(ids, states)
-        expected, reference, _ = made.network.decode_step(ids, reference)
-        assert scores.asnumpy() == pytest.approx(mx.nd.log_softmax(expected).asnumpy(), abs=1e-5)
+    tgt, lengths = mx.nd.array(rng.randint(4, 40, (4, 6)), dtype="int32"), mx.nd.full((4,), 6)
+    if norm == "post":
+        expected = made.network(src, tgt, src_len, lengths)[0]  # (sentences, length, vocabulary)
+    else:
+        expected = pre_norm.scores(made.network, src, tgt, src_len, lengths)
+    for place in range(6):
+        scores, states = decoder(tgt[:, place], states)
+        wanted = mx.nd.log_softmax(expected[:, place]).asnumpy()
+        assert scores.asnumpy() == pytest.approx(wanted, abs=1e-5)
 
 
 def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), 40).save(tmp_path)
     texts = [" ".join(str(number) for number in range(start, start + 9)) for start in range(200)]
-    Vocabulary.learn(texts, size=280).save(tmp_path)
+    Vocabulary.learn(texts, 280).save(tmp_path)
     assert cli.main(["translate", "--model", str(tmp_path)]) == cli.EXIT_USAGE
     told = capsys.readouterr().err
     assert re.search(r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same", told)
@@ -133,7 +140,7 @@ def test_lines_are_translated_whatever_ends_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = [" ".join(WORDS), *WORDS.values()] * 9
-    vocabulary = Vocabulary.learn(texts, size=290)
+    vocabulary = Vocabulary.learn(texts, 290)
     vocabulary.save(tmp_path)
     model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), len(vocabulary)).save(tmp_path)
 

@@ -12,6 +12,7 @@ import pytest
 from mxnet import autograd
 
 from trainer.model import build as model
+from trainer.model import r_drop
 from trainer.model.kernels import library, processor
 from trainer.model.reference_loss import ReferenceTransformer
 from trainer.model.transformer import ModelError, TranslationModel
@@ -52,15 +53,30 @@ def disturb(made: TranslationModel) -> None:
 
 
 @needs_kernels
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("hybrid", [False, True])
-def test_fused_loss_and_gradients_equal_those_of_gluonnlp(smoothing: float, hybrid: bool) -> None:
-    made = model.build(ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing}), VOCABULARY)
+@pytest.mark.parametrize(
+    ("smoothing", "hybrid", "shape"),
+    [
+        *((smoothing, hybrid, {}) for smoothing in (0.0, 0.1) for hybrid in (False, True)),
+        (0.1, True, {"layers": 3, "decoder_layers": 1}),
+        (0.1, True, {"layers": 1, "decoder_layers": 2}),
+        (0.1, False, {"norm": "pre"}),
+        (0.1, True, {"norm": "pre", "layers": 3, "decoder_layers": 1}),
+        (0.1, True, {"separate": (70, VOCABULARY)}),
+        (0.1, False, {"separate": (VOCABULARY, 60), "norm": "pre"}),
+    ],
+)
+def test_fused_loss_and_gradients_equal_those_of_gluonnlp(
+    smoothing: float, hybrid: bool, shape: dict[str, Any]
+) -> None:
+    shape, separate = {k: v for k, v in shape.items() if k != "separate"}, shape.get("separate")
+    target = VOCABULARY if separate is None else separate[1]
+    settings = ModelSettings(**{**SMALL.model_dump(), "label_smoothing": smoothing, **shape})
+    made = model.build(settings, max(separate or (VOCABULARY,)), separate=separate)
     disturb(made)
     made.hybridize(hybrid)
-    reference = ReferenceTransformer(made.network, smoothing, VOCABULARY)
-    for seed, shape in enumerate([(5, 21, 19), (1, 1, 2), (3, 40, 33)]):
-        arrays = batch(seed, *shape)
+    reference = ReferenceTransformer(made.network, [smoothing], target)
+    for seed, size in enumerate([(5, 21, 19), (1, 1, 2), (3, 40, 33)]):
+        arrays = batch(seed, *size)
         loss, gradients = loss_and_gradients(made, *arrays)
         with autograd.record():
             expected = reference(arrays[0], arrays[1], arrays[2][:, :-1], arrays[3] - 1, arrays[2][:, 1:], None)
@@ -72,8 +88,10 @@ def test_fused_loss_and_gradients_equal_those_of_gluonnlp(smoothing: float, hybr
 
 
 @needs_kernels
-def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed() -> None:
-    made = model.build(ModelSettings(**{**SMALL.model_dump(), "dropout": 0.3}), VOCABULARY)
+@pytest.mark.parametrize(("norm", "weight"), [("post", 0.0), ("pre", 0.0), ("post", 5.0), ("pre", 5.0)])
+def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed(norm: str, weight: float) -> None:
+    options = {**SMALL.model_dump(), "dropout": 0.3, "norm": norm, "r_drop": weight}
+    made = model.build(ModelSettings(**options), VOCABULARY)
     disturb(made)
     arrays = batch()
     start = {name: p.data().copy() for name, p in made.parameters().items()}
@@ -90,6 +108,89 @@ def test_gradients_with_dropout_are_those_of_the_loss_that_was_computed() -> Non
 
     step = 2e-3
     assert (loss_at(step) - loss_at(-step)) / (2 * step) == pytest.approx(norm, rel=1e-2)
+
+
+def test_r_drop_is_half_of_the_paper_s_loss() -> None:
+    """Takes the two passes of the batch apart again, and computes the formula from their predictions."""
+    rng = np.random.RandomState(2)
+    scores = rng.randn(2, 3, 4, 6)  # (passes, sentences, length, vocabulary)
+    labels, lengths = rng.randint(0, 6, (3, 4)), np.array([4, 1, 3])
+    p = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    counts = np.arange(4) < lengths[:, None]  # (sentences, length)
+    cross_entropies = -sum(np.log(np.take_along_axis(one, labels[..., None], -1))[..., 0][counts].sum() for one in p)
+    divergences = [(one * np.log(one / other)).sum(axis=-1)[counts].sum() for one, other in (p, p[::-1])]
+    paper = cross_entropies + 5.0 / 2 * sum(divergences)
+    given = mx.nd.array([cross_entropies]), mx.nd.array(scores.reshape(6, 4, 6)), mx.nd.array(np.tile(lengths, 2))
+    assert float(r_drop.loss(*given, 5.0).asscalar()) == pytest.approx(paper / 2, rel=1e-5)
+
+
+@needs_kernels
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_r_drop_kernel_and_its_gradient_are_those_of_mxnet_s_operators(smoothing: float) -> None:
+    assert library.load()
+    rng = np.random.RandomState(4)
+    scores = mx.nd.array(3 * rng.randn(2 * 3 * 5, 17))
+    labels, lengths = mx.nd.array(rng.randint(0, 17, (3, 5)), dtype="int32"), mx.nd.array([5, 1, 3])
+    both = mx.nd.tile(labels, (2, 1)), mx.nd.tile(lengths, 2)
+    scores.attach_grad()
+    with autograd.record():
+        found = 3 * mx.nd.centavo_r_drop(scores, labels, lengths, smoothing=smoothing, weight=5.0)[0]
+    found.backward()
+    gradient = scores.grad.asnumpy().copy()
+    with autograd.record():
+        cross_entropy = mx.nd.centavo_cross_entropy(scores, *both, smoothing=smoothing)[0]
+        expected = 3 * r_drop.loss(cross_entropy, scores.reshape((6, 5, 17)), both[1], 5.0)
+    expected.backward()
+    assert float(found.asscalar()) == pytest.approx(float(expected.asscalar()), rel=1e-5)
+    assert gradient == pytest.approx(scores.grad.asnumpy(), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("on", ["on", "off"])
+def test_r_drop_adds_to_the_loss_of_training_alone(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
+    if on == "off":
+        monkeypatch.setattr(library, "load", lambda: False)
+    options = {**SMALL.model_dump(), "dropout": 0.3}
+    plain, both = (model.build(ModelSettings(**{**options, "r_drop": weight}), VOCABULARY) for weight in (0.0, 5.0))
+    for made in (plain, both):
+        disturb(made)
+    arrays = batch()
+    assert float(both.loss(*arrays)[0].asscalar()) == float(plain.loss(*arrays)[0].asscalar())
+    mx.random.seed(3)
+    loss, gradients = loss_and_gradients(both, *arrays)
+    with autograd.record():
+        assert both.loss(*arrays)[1] == plain.loss(*arrays)[1], "tokens are counted once"
+    assert loss > loss_and_gradients(plain, *arrays)[0]
+    assert all(np.isfinite(gradient).all() for gradient in gradients.values())
+
+
+@needs_kernels
+@pytest.mark.parametrize("of", ["y", "u", "both"])
+def test_gradients_of_the_pre_norm_kernel_are_finite_differences(of: str) -> None:
+    assert library.load()
+    rng = np.random.RandomState(1)
+    arrays = [mx.nd.array(rng.randn(*shape)) for shape in ((3, 8), (3, 8), (8,), (8,))]
+    ways = [mx.nd.array(rng.randn(3, 8) * (of in (name, "both"))) for name in ("y", "u")]
+    seed = mx.nd.array([7], dtype="int32")
+
+    def value() -> Any:
+        made = mx.nd.centavo_residual_pre_norm(*arrays, seed, dropout=0.4, salt=3, eps=1e-5)
+        return (made[0] * ways[0]).sum() + (made[1] * ways[1]).sum()
+
+    for array in arrays:
+        array.attach_grad()
+    with autograd.record():
+        found = value()
+    found.backward()
+    for array in arrays:
+        gradient, flat = array.grad.asnumpy().ravel().copy(), array.reshape(-1)
+        for place in range(flat.size):
+            before = float(flat[place].asscalar())
+            at = []
+            for step in (1e-2, -1e-2):
+                flat[place] = before + step
+                at.append(float(value().asscalar()))
+            flat[place] = before
+            assert (at[0] - at[1]) / 2e-2 == pytest.approx(gradient[place], abs=2e-2)
 
 
 @needs_kernels
@@ -144,6 +245,19 @@ def test_there_is_no_dropout_outside_training() -> None:
     with_dropout = model.build(ModelSettings(**settings), VOCABULARY)
     without = model.build(SMALL, VOCABULARY)
     assert float(with_dropout.loss(*batch())[0].asscalar()) == float(without.loss(*batch())[0].asscalar())
+
+
+@pytest.mark.parametrize("on", ["on", "off"])
+def test_a_validation_has_the_loss_with_smoothing_and_without(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
+    if on == "off":
+        monkeypatch.setattr(library, "load", lambda: False)
+    options = {**SMALL.model_dump(), "dropout": 0.5}
+    smooth, sharp = (
+        model.build(ModelSettings(**{**options, "label_smoothing": one}), VOCABULARY) for one in (0.2, 0.0)
+    )
+    expected = [float(made.loss(*batch())[0].asscalar()) for made in (smooth, sharp)]
+    assert smooth.losses(*batch()) == pytest.approx(expected, rel=1e-6)
+    assert expected[0] != expected[1]
 
 
 def test_the_loss_counts_target_tokens_without_the_first() -> None:
@@ -228,6 +342,15 @@ def test_presets_are_those_of_the_literature() -> None:
     assert (sizes.layers, sizes.units, sizes.hidden, sizes.heads) == (6, 512, 2048, 8)
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_layers_of_encoder_and_decoder_are_counted_each_for_itself(norm: str) -> None:
+    settings = ModelSettings(**{**SMALL.model_dump(), "layers": 3, "decoder_layers": 1, "norm": norm})
+    names = list(model.build(settings, VOCABULARY).parameters())
+    assert sum("enc_" in name and name.endswith("ffn_1_weight") for name in names) == 3
+    assert sum("dec_" in name and name.endswith("ffn_1_weight") for name in names) == 1
+    assert sum("final_norm" in name for name in names) == (4 if norm == "pre" else 0)
+
+
 def test_every_part_of_a_preset_can_be_overridden() -> None:
     sizes = ModelSettings(preset="big", layers=1, units=6, hidden=7, heads=2, dropout=0.0).architecture()
     assert sizes == Architecture(1, 6, 7, 2, 0.0)
@@ -239,6 +362,10 @@ def test_every_part_of_a_preset_can_be_overridden() -> None:
         ({"preset": "huge"}, "unknown model preset 'huge'; there are tiny, base, big"),
         ({"units": 10, "heads": 4}, "10 units cannot be divided among 4 heads"),
         ({"layers": 0}, "1 or more"),
+        ({"decoder_layers": 0}, "1 or more"),
+        ({"r_drop": -1}, "r_drop: must be 0 or more"),
+        ({"r_drop": 5, "dropout": 0.0}, "r_drop compares passes with different dropout, and there is none"),
+        ({"norm": "sandwich"}, "norm: must be one of post, pre"),
         ({"dropout": 1.0}, "below 1"),
         ({"attention_dropout": 1.0}, "from 0 to below 1"),
     ],
@@ -268,6 +395,15 @@ def test_a_saved_model_comes_back_with_its_settings(tmp_path: Path) -> None:
     assert float(again.loss(*batch())[0].asscalar()) == float(made.loss(*batch())[0].asscalar())
     assert json.loads((tmp_path / "model.json").read_text())["vocabulary"] == "abc"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "model.params"]
+
+
+def test_a_saved_model_of_separate_vocabularies_comes_back(tmp_path: Path) -> None:
+    made = model.build(SMALL, 70, separate=(70, VOCABULARY))
+    disturb(made)
+    made.save(tmp_path)
+    again = model.load(tmp_path)
+    assert (again.vocab_size, again.separate) == (70, (70, VOCABULARY))
+    assert float(again.loss(*batch())[0].asscalar()) == float(made.loss(*batch())[0].asscalar())
 
 
 def test_parameters_of_another_size_are_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from tensorboardX.proto.event_pb2 import Event
 
 from trainer.record.tensorboard import EventFile
+from trainer.record.validation import Validation
 
 
 def lines(*steps: int) -> list[dict[str, Any]]:
@@ -49,9 +50,14 @@ def test_each_line_of_the_log_is_written_once_with_its_time(tmp_path: Path) -> N
 
 
 def test_a_validation_is_a_point_of_its_own(tmp_path: Path) -> None:
-    validation = {"step": 10, "validation_loss": 4.75, "t": "2026-11-21T06:00:01.000Z"}
+    measures = Validation(4.75, 4.5, 21.5, 40.25).line()
+    validation = {"step": 10, **measures, "t": "2026-11-21T06:00:01.000Z"}
     EventFile(str(tmp_path)).write([*lines(10), validation, *lines(20)])
     assert points(tmp_path, "validation/loss") == [(10, 4.75)]
+    assert points(tmp_path, "validation/unsmoothed_loss") == [(10, 4.5)]
+    assert points(tmp_path, "validation/perplexity") == [(10, 90.0171)]
+    assert points(tmp_path, "validation/bleu") == [(10, 21.5)]
+    assert points(tmp_path, "validation/chrf") == [(10, 40.25)]
     assert [step for step, _ in points(tmp_path, "training/loss")] == [10, 20]
 
 

@@ -54,6 +54,20 @@ def test_everything_but_the_amount_of_work_has_a_default() -> None:
             "optimizer.learning_rate: must be positive",
         ),
         ({"stop": {"steps": 5}, "corpus": {"train": "a.txt"}}, "corpus.train: expected a list"),
+        ({"stop": {"steps": 5}, "validation": {"decode": "greedy"}}, "set stop.validate_every_steps"),
+        ({"stop": {"steps": 5}, "validation": {"measure": "bleu"}}, "validation: measure bleu needs translations"),
+        ({"stop": {"steps": 5}, "validation": {"sentences": 9}}, "validation: sentences says how many are translated"),
+        ({"stop": {"steps": 5}, "validation": {"measure": "ter"}}, "must be one of loss, perplexity, bleu, chrf"),
+        ({"stop": {"steps": 5}, "checkpoint": {"keep_best": 2}}, "checkpoint.keep_best goes by validations"),
+        (
+            {"stop": {"steps": 5, "validate_every_steps": 1}, "checkpoint": {"average_of": "best", "average": 2}},
+            "average must be from 1 to keep_best (0), not 2",
+        ),
+        ({"stop": {"steps": 5}, "vocabulary": {"taken": "v", "size": 9}}, "has its own size: leave out size, or taken"),
+        (
+            {"stop": {"steps": 5}, "vocabulary": {"taken": "v"}, "corpus": {"kind": "prepared", "directory": "d"}},
+            "vocabulary.taken: a prepared corpus has its vocabulary already",
+        ),
         (["stop"], "expected a mapping"),
     ],
 )

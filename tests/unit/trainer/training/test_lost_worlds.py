@@ -11,7 +11,7 @@ from typing import Any
 import mxnet as mx
 import pytest
 
-from tests.support.fleet import ROOT, SOCKET, Fleet
+from tests.support.fleet import ROOT, SOCKET, Fleet, Host
 from tests.support.small_training import small
 from trainer.elastic.world import World
 from trainer.training import ending, step
@@ -124,19 +124,31 @@ def follow_steps(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return following
 
 
+def faulty_hosts(fleet: Fleet, count: int, faults: list[dict[str, Any]]) -> list[Host]:
+    """Adds hosts whose warm workers have `faults`; see `faulty_rank.py`."""
+    hosts = [fleet.add(number, warm=False) for number in range(1, count + 1)]
+    for host in hosts:
+        program = [
+            sys.executable,
+            "-W",
+            "ignore",
+            str(ROOT / "tests" / "support" / "faulty_rank.py"),
+            json.dumps(faults),
+        ]
+        arguments = ["warm", "--socket", SOCKET, "--config", str(host.config)]
+        host.worker = subprocess.Popen([*program, *arguments], cwd=host.home, env=host.environment)
+    return hosts
+
+
 @pytest.mark.slow
 def test_done_json_says_that_the_ranks_were_lost_again_and_again(tmp_path: Path) -> None:
     training = small(
         tmp_path, balance={"enabled": False}, elastic={"commit_every_steps": 2, "max_failures_without_step": 3}
     )
     settings = training.model_dump(mode="json", exclude_unset=True, exclude={"facts"})
-    faults = json.dumps([{"rank": rank, "step": 4, "what": "collective"} for rank in (0, 1)])
+    faults = [{"rank": rank, "step": 4, "what": "collective"} for rank in (0, 1)]
     with Fleet(tmp_path / "fleet", settings, net=40) as fleet:
-        hosts = [fleet.add(number, warm=False) for number in (1, 2)]
-        for host in hosts:
-            program = [sys.executable, "-W", "ignore", str(ROOT / "tests" / "support" / "faulty_rank.py"), faults]
-            arguments = ["warm", "--socket", SOCKET, "--config", str(host.config)]
-            host.worker = subprocess.Popen([*program, *arguments], cwd=host.home, env=host.environment)
+        hosts = faulty_hosts(fleet, 2, faults)
         fleet.write_hosts(hosts)
         assert fleet.launch(min_np=2).wait(200) == 1, fleet.log()
         done = json.loads((fleet.results / "done.json").read_text())
@@ -145,3 +157,27 @@ def test_done_json_says_that_the_ranks_were_lost_again_and_again(tmp_path: Path)
             "ranks were lost 3 times (elastic.max_failures_without_step) with no new step after step 3"
             in (done["reason"])
         )
+
+
+@pytest.mark.slow
+def test_a_rank_that_dies_while_it_translates_the_validation_split_costs_a_rank_and_no_validation(
+    tmp_path: Path,
+) -> None:
+    training = small(
+        tmp_path,
+        stop={"steps": 6, "validate_every_steps": 2},
+        validation={"decode": "greedy", "measure": "chrf"},
+        checkpoint={"every_steps": 4, "keep_best": 2, "average_of": "best"},
+        translate={"beam_size": 1, "max_length": 8, "batch_size": 2},
+    )
+    settings = training.model_dump(mode="json", exclude_unset=True, exclude={"facts"})
+    with Fleet(tmp_path / "fleet", settings, net=44) as fleet:
+        fleet.write_hosts(faulty_hosts(fleet, 3, [{"rank": 2, "step": 4, "what": "dies translating"}]))
+        assert fleet.launch(min_np=1).wait(300) == 0, fleet.log()
+        scores = json.loads((fleet.results / "scores.json").read_text())
+        lines = [json.loads(line) for line in (fleet.results / "train.log").read_text().splitlines()]
+    assert [line["step"] for line in lines if "validation_chrf" in line] == [2, 4, 6]
+    assert [(change["from_size"], change["to_size"]) for change in scores["changes"]] == [(3, 2)]
+    assert (scores["steps"], scores["replicas_identical"]) == (6, True)
+    assert scores["model_of_steps"][0] in (2, 4, 6)
+    assert len(set(scores["parameters_sha256"].values())) == 1

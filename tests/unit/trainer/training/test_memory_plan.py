@@ -38,8 +38,16 @@ def need(name: str, settings: Settings, manifest: Manifest | None = None) -> int
     return sum(item.bytes for item in found)
 
 
-@pytest.mark.parametrize("overrides", [{}, {"layers": 2, "units": 64, "hidden": 96, "heads": 2}])
-def test_parameters_are_counted_as_the_model_has_them(overrides: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {},
+        {"layers": 2, "units": 64, "hidden": 96, "heads": 2},
+        {"layers": 5, "decoder_layers": 1},
+        {"layers": 1, "units": 16, "hidden": 16, "heads": 2, "norm": "pre"},
+    ],
+)
+def test_parameters_are_counted_as_the_model_has_them(overrides: dict[str, Any]) -> None:
     settings = ModelSettings(preset="tiny", **overrides)
     parameters = build(settings, 500).parameters().values()
     built = sum(int(np.prod(parameter.shape)) for parameter in parameters)
@@ -153,3 +161,15 @@ def test_the_command_shows_the_plan_for_a_node(tmp_path: Path, capsys: pytest.Ca
     assert "checkpoint that is written" in shown and "300 MiB" in shown
     assert main(["plan-memory", "--config", str(config), "--memory-mib", "30000"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "All of it fits."
+
+
+def test_r_drop_takes_twice_the_memory_for_a_token(tmp_path: Path) -> None:
+    plain, both = (plan_of(small(tmp_path, model={"r_drop": weight}), None) for weight in (0.0, 5.0))
+    assert both.per_token == 2 * plain.per_token
+    assert both.fixed == plain.fixed
+
+
+def test_a_shallow_decoder_takes_less_than_a_deep_one(tmp_path: Path) -> None:
+    deep, shallow = (plan_of(small(tmp_path, model={"layers": 6, "decoder_layers": n}), None) for n in (None, 1))
+    assert shallow.per_token < deep.per_token
+    assert shallow.least < deep.least

@@ -24,7 +24,9 @@ def test_the_schema_itself_is_valid() -> None:
 
 
 def test_the_scores_have_every_field_of_the_schema_and_no_other(tmp_path: Path) -> None:
-    one = Rank.of(small(tmp_path, stop={"steps": 2})).prepare(Silent(), resume=False)
+    one = Rank.of(
+        small(tmp_path, stop={"steps": 2, "validate_every_steps": 2}, validation={"decode": "greedy"})
+    ).prepare(Silent(), resume=False)
     assert one is not None
     world = World({})
     one.run(world)
@@ -34,4 +36,8 @@ def test_the_scores_have_every_field_of_the_schema_and_no_other(tmp_path: Path) 
     scores = json.loads(written, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     jsonschema.validate(scores, SCHEMA)
     assert set(scores) == set(SCHEMA["properties"])
+    for name in ("validation", "last"):
+        validation = scores["validation"] if name == "validation" else scores["validation"]["last"]
+        fields = SCHEMA["properties"]["validation"]["properties"]
+        assert set(validation) == set(fields if name == "validation" else fields["last"]["properties"])
     assert set(scores["changes"][0]) == set(SCHEMA["properties"]["changes"]["items"]["properties"])

@@ -29,10 +29,10 @@ from trainer.training import schedule
 from trainer.training.ending import finish
 from trainer.training.errors import NodeTooSmallError, TrainingFailedError, TrainingStopped
 from trainer.training.loop import Training
+from trainer.training.measuring.validation import validation_losses
 from trainer.training.prepare import prepare
 from trainer.training.results import fetch_results
 from trainer.training.step import TrainingStep
-from trainer.training.validation import validation_loss
 from trainer.worker.rank import Outcome, Rank
 
 
@@ -308,8 +308,11 @@ def test_validation_without_progress_is_logged_and_stops_it_early(
     assert "no better validation loss" in (one.state.progress.stopped or "")
     losses = {line["step"]: line["validation_loss"] for line in one.state.progress.log if "validation_loss" in line}
     assert list(losses) == list(range(2, one.state.progress.step + 1, 2))
-    assert losses[one.state.progress.step] == pytest.approx(validation_loss(one.prepared, World({})), abs=1e-4)
-    assert f"step 2 validation loss {losses[2]:.4f}, best {losses[2]:.4f}" in caplog.text
+    assert losses[one.state.progress.step] == pytest.approx(
+        validation_losses(one.prepared, World({}), [1.0])[0], abs=1e-4
+    )
+    assert f"step 2 validation loss {losses[2]:.4f}, perplexity " in caplog.text
+    assert f", best loss {losses[2]:.4f}" in caplog.text
 
 
 def test_it_ends_after_the_given_tokens_or_epochs(tmp_path: Path) -> None:
@@ -328,7 +331,15 @@ def test_the_results_are_kept_and_can_be_fetched(tmp_path: Path) -> None:
     one.run(world)
     finish(one, world)
     names = fetch_results(one.prepared.storage, tmp_path / "results")
-    assert names == ["model.json", "model.params", "scores.json", "train.log", "vocabulary"]
+    assert names == [
+        "model-card.md",
+        "model.json",
+        "model.params",
+        "scores.json",
+        "train.log",
+        "training.yml",
+        "vocabulary",
+    ]
     scores = json.loads((tmp_path / "results" / "scores.json").read_text())
     assert (scores["steps"], scores["steps_lost"], scores["replicas_identical"]) == (12, 0, True)
     assert scores["parameters_sha256"] == {"0": one.state.digest()}
