@@ -9,7 +9,20 @@ from typing import Any
 
 import pytest
 
-from controller.warden.admitting.keys import BEGIN, END, FOLLOW_S, MOST_KEYS, Door, public_key, with_keys
+from controller.owning import keys
+from controller.record.journal import Stage
+from controller.warden.admitting.keys import (
+    BEGIN,
+    END,
+    ENDED,
+    FOLLOW_S,
+    HEAD,
+    KEYS_PREFIX,
+    MOST_KEYS,
+    Door,
+    public_key,
+    with_keys,
+)
 from controller.warden.bucket import Bucket
 from tests.unit.controller.warden.stand_ins import S3
 
@@ -89,6 +102,45 @@ def test_a_bucket_that_does_not_answer_changes_nothing(world: World) -> None:
     world.s3.is_there = True
     world.door.follow(world.bucket.look())
     assert "centavo-b" in world.file.read_text()
+
+
+def test_the_heads_key_counts_while_its_run_goes_on(world: World) -> None:
+    let_in = f"{OWN}{BEGIN}\n{key('h')} centavo-head.run-1\n{END}\n"
+    world.offer("head.run-1", key("h"))
+    assert world.look() == let_in, "the hand-over's machine still holds the lease"
+    for stage in ("training", "ending"):
+        world.s3.lease(generation=2, stage=stage)
+        assert world.look() == let_in
+    world.look(FOLLOW_S + 1)
+    world.s3.lease(generation=2, stage="ended")
+    assert world.look() == OWN, "its object still lies in the bucket"
+    world.s3.lease(generation=3, run="run-2")
+    assert world.look() == OWN, "the next run is another's"
+
+
+@pytest.mark.parametrize("lease", [{"run": None}, {"fired": {"by": "worker"}}, {"run": "../run-1"}])
+def test_the_heads_key_does_not_count_where_its_run_does_not_go_on(world: World, lease: dict[str, Any]) -> None:
+    world.offer("head.run-1", key("h"), generation=2)
+    assert "centavo-head.run-1" in world.look()
+    world.s3.lease(generation=2, **lease)
+    assert world.look() == OWN
+    del world.s3.objects["control/lease.json"]
+    world.offer("head.None", key("x"))
+    assert world.look() == OWN
+
+
+def test_a_lease_that_is_given_back_makes_the_nodes_look_for_keys(world: World) -> None:
+    world.look(FOLLOW_S + 1)
+    world.offer("head.run-1", key("h"))
+    assert world.look() == OWN
+    world.s3.lease(generation=1, released=True)
+    assert "centavo-head.run-1" in world.look()
+
+
+def test_controller_and_warden_have_the_same_names() -> None:
+    assert keys.head_key("run-1") == f"{KEYS_PREFIX}{HEAD}run-1.pub"
+    assert keys.public_key("a") == f"{KEYS_PREFIX}a.pub"
+    assert Stage.ENDED.value == ENDED
 
 
 @pytest.mark.parametrize(
