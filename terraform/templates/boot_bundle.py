@@ -115,7 +115,7 @@ def let_in(bucket: Bucket, lease: dict[str, Any]) -> None:
     for name in filter(NAME.fullmatch, (lease["holder"]["checkout"], head)):
         found = bucket.read(f"control/keys/{name}.pub", MOST_BYTES)
         if key := found and PUBLIC_KEY.match(found[0]):
-            keys.append(f"{key[0].decode()} centavo-{name}")
+            keys.append(f"{key[0].decode()} centavo:{name}")
     old = KEYS.read_text() if KEYS.exists() else ""
     new = re.sub(f"{BEGIN}.*?{END}\n", "", old, flags=re.DOTALL)
     new += "".join(f"{line}\n" for line in [BEGIN, *sorted(keys), END] if keys)

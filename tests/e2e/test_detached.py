@@ -91,7 +91,7 @@ class Laptop:
         return found
 
     def lets_the_heads_controller_in(self, instance_id: str) -> bool:
-        return " centavo-head." in (self.home(instance_id) / ".ssh" / "authorized_keys").read_text()
+        return " centavo:head." in (self.home(instance_id) / ".ssh" / "authorized_keys").read_text()
 
     def has_ended(self) -> bool:
         lease = self.lease()

@@ -32,8 +32,8 @@ FOLLOW_S = 600.0
 """So long after a change of the holder, each look at the lease is followed by one at the keys, which come later."""
 BEGIN = "# Centavo lets these in, from the cluster's bucket. Do not change the lines up to the end mark."
 END = "# End of Centavo's keys."
-MARK = "centavo-"
-"""Begins the comment of each key that is let in."""
+MARK = "centavo:"
+"""Begins the comment of each key that is let in, and of no other: the launcher's key has the comment `centavo-head`."""
 
 
 class KeyBucket(Protocol):

@@ -229,7 +229,7 @@ def test_who_controls_the_cluster_is_let_in_before_anybody_prepares_the_node(
     node: Node, lease: dict[str, Any], names: list[str]
 ) -> None:
     """The warden, which keeps the file later, finds it as it would write it."""
-    own = "ssh-rsa AAAA of the launch template"
+    own = "ssh-rsa AAAA of the launch template\nssh-ed25519 AAAAC3Nza centavo-head"
     keys = {"a-checkout": "ssh-ed25519 AAAAC3Nz/+a= ada@desk", "head.run-1": "ssh-ed25519 AAAAC3Nz/+b="}
     node.cloud.objects |= {f"control/keys/{name}.pub": key.encode() for name, key in keys.items()}
     node.cloud.objects["control/other/evil.pub"] = b"ssh-rsa AAAA"
@@ -239,7 +239,7 @@ def test_who_controls_the_cluster_is_let_in_before_anybody_prepares_the_node(
     for _ in range(2):
         node.cloud.lease(**lease)
         assert "names no bundle yet" in node.boot()
-        lines = [f"{' '.join(keys[name].split()[:2])} centavo-{name}" for name in names]
+        lines = [f"{' '.join(keys[name].split()[:2])} centavo:{name}" for name in names]
         assert file.read_text() == with_keys(f"{own}\n", lines)
     assert not lines or file.stat().st_mode & 0o777 == 0o600
     node.cloud.lease(stage="ended", holder={"checkout": "gone"})
