@@ -57,7 +57,12 @@ def test_a_second_cluster_of_one_name_is_refused_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, bucket: str | None, is_second: bool
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(before_apply, "find_bucket", lambda region, cluster: asked.append(cluster) or bucket)
+
+    def find(region: str, cluster: str) -> str | None:
+        asked.append(cluster)
+        return bucket
+
+    monkeypatch.setattr(before_apply, "find_bucket", find)
     change = {"actions": [action], "before": None if action == "create" else {}, "after": {}}
     resource = {"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": change}
     plan = parse_plan({"format_version": "1.2", "resource_changes": [resource]})
