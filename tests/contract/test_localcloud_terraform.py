@@ -128,9 +128,8 @@ def test_an_environment_applies_plans_clean_follows_the_capacity_and_is_destroye
         tags = tags_of(cloud, groups)
         assert {*tags.of_instances} == {worker, other, head["instance_id"]}
         assert tags.runs_of_groups == tags.runs_of_instances == tags.runs_of_volumes == {RUN}, tags
-        (volume,) = tags.volumes_of[worker]
-        named = [one[key] for one in (tags.of_instances[worker], volume) for key in ("centavo:rank", "Name")]
-        assert named == 4 * [f"centavo-{RUN}-0"]
+        ranked = (tags.of_instances[worker], *tags.volumes_of[worker])
+        assert {one[key] for one in ranked for key in ("centavo:rank", "Name")} == {f"centavo-{RUN}-0"}
         again = terraform("plan", "-detailed-exitcode", "-input=false")
         assert again.returncode == NO_CHANGES, f"Terraform would take the names away again: {again.stdout}"
 
@@ -192,7 +191,7 @@ class Tags:
 def tags_of(cloud: LocalCloud, groups: list[str]) -> Tags:
     """Reads the tags of groups, of all instances that live, and of their volumes.
 
-    moto makes two volumes for one device of an instance in a group. Only those count that the instance shows.
+    moto gives an instance of a group a volume too many. Only those count that the instance shows.
     """
     living = [{"Name": "instance-state-name", "Values": ["pending", "running"]}]
     found = cloud.ec2.describe_instances(Filters=living)["Reservations"]
