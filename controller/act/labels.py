@@ -5,7 +5,8 @@
                     it was a rank and is none any more
     Name            the same name, once a worker has been a rank
 
-A group hands `centavo:run` on to the instances that it launches, so that a node has it from its first moment. A node
+A group hands `centavo:run` on to the instances that it launches, so that a node has it from its first moment. Their
+volumes get it from the controller: no group hands a tag on to volumes, and EC2 shows them only some time later. A node
 reads its own tags from the metadata service, without credentials (`instance_metadata_tags` in the launch templates;
 the keys have no character that the service refuses).
 
@@ -17,7 +18,7 @@ themselves give, are the ones to trust.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -63,7 +64,7 @@ class World:
     size: int
 
 
-def labels_due(instances: Iterable[Instance], run: str, world: World) -> list[Label]:
+def labels_due(instances: Iterable[Instance], run: str, world: World, labelled: Set[str]) -> list[Label]:
     """Returns what is to be labelled, so that every instance has its run and its rank.
 
     A node whose rank is not known now keeps its label, unless the world has become too small for it, or the rank is
@@ -73,9 +74,11 @@ def labels_due(instances: Iterable[Instance], run: str, world: World) -> list[La
         instances: Those of the cluster, as EC2 lists them.
         run: The run's name.
         world: Who trains.
+        labelled: The volumes that have the run already. The list of instances does not show the tags of volumes.
     """
     listed = list(instances)
-    strange = [resource for one in listed if one.run != run for resource in (one.instance_id, *one.volumes)]
+    has_run = {one.instance_id for one in listed if one.run == run} | labelled
+    strange = [it for one in listed for it in (one.instance_id, *one.volumes) if it not in has_run]
     batches = [tuple(strange[start : start + MOST_RESOURCES]) for start in range(0, len(strange), MOST_RESOURCES)]
     due = [Label(batch, {RUN_TAG: run}) for batch in batches]
     free = {rank_name(run, rank) for rank in range(world.size) if rank not in world.ranks.values()}
@@ -102,6 +105,7 @@ class Labels:
     def __init__(self, aws: LabelsPort, made: Made, run: str, check_writer: Callable[[], None]) -> None:
         self._aws, self._made, self._run, self._check_writer = aws, made, run, check_writer
         self._has_labelled_groups = False
+        self._labelled: set[str] = set()
 
     def keep_true(self, instances: Iterable[Instance], observation: Observation) -> None:
         """Writes the labels that differ from what was seen.
@@ -115,6 +119,7 @@ class Labels:
             groups = [flavor.autoscaling_group for flavor in self._made.outputs.flavors.values()]
             self._aws.label_groups(groups, {RUN_TAG: self._run})
             self._has_labelled_groups = True
-        for label in labels_due(instances, self._run, world_of(observation))[:MOST_CALLS]:
+        for label in labels_due(instances, self._run, world_of(observation), self._labelled)[:MOST_CALLS]:
             self._check_writer()
             self._aws.label(label.resources, label.tags)
+            self._labelled.update(label.resources if RUN_TAG in label.tags else ())

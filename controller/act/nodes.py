@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -97,13 +98,23 @@ class Nodes:
 
     # the controller on the head
 
-    def place_controller(self, controller: Mapping[str, Any]) -> None:
-        """Places a controller on the head, and does not start it. `controller` is what the role has to know."""
-        self._play("controller.yml", [], controller_step="place", controller=dict(controller))
+    def place_controller(self, controller: Mapping[str, Any]) -> bytes:
+        """Places a controller on the head, with an SSH key of its own, and does not start it.
 
-    def start_controller(self) -> None:
-        """Starts the controller on the head, and lets each boot of the head start it."""
-        self._play("controller.yml", [], controller_step="start")
+        Args:
+            controller: What the role has to know.
+
+        Returns:
+            The public half of the key. The private half never leaves the head.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            public = Path(folder, "controller_key.pub")
+            self._play("controller.yml", [], controller_step="place", controller={**controller, "public": str(public)})
+            return public.read_bytes()
+
+    def start_controller(self, controller: Mapping[str, Any]) -> None:
+        """Starts the controller on the head as soon as its key is let in, and lets each boot of the head start it."""
+        self._play("controller.yml", [], controller_step="start", controller=dict(controller))
 
     def stop_controller(self) -> None:
         """Stops the controller on the head for good."""

@@ -13,6 +13,7 @@ from controller.domain.lease import Lease
 from controller.domain.reasons.writing import LeaseHeld
 from controller.edges.bucket.objects import BucketObjects
 from controller.owning import bringing
+from controller.owning.offering import offer_key
 from controller.owning.ownership import Ownership
 from controller.owning.remote import Remote
 from controller.record.journal import Journal, Stage
@@ -46,7 +47,7 @@ def take_over(context: Context, options: argparse.Namespace) -> int:
                 "`centavo optimize` makes a cluster and starts a run.",
             )
         before = _take(context, bucket, by_force=options.now)
-        bringing.offer_key(bucket, environment, ownership.checkout, ownership.generation)
+        offer_key(bucket, environment.public_key_file.read_bytes(), ownership.checkout, ownership.generation)
         _let_notice(context, ownership)
         run = Remote(bucket, environment.state_directory / "remote").newest_run()
         if run is None:

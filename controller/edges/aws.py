@@ -25,6 +25,12 @@ STOPPING_LOOKS, STOPPING_LOOK_EVERY_S = 60, 5.0
 PROTECTION_BATCH = 50
 """As many instances as one SetInstanceProtection call takes (EC2 Auto Scaling API reference)."""
 
+CLOCK_CODES = ("RequestTimeTooSkewed", "RequestExpired")
+CLOCK_WORDS = ("Signature expired", "Signature not yet current")
+"""How S3, EC2 and the other services refuse a request whose time differs from theirs by more than 5 to 15 minutes."""
+SET_THE_CLOCK = "The clock of this machine is off. Set it (on Linux: `sudo timedatectl set-ntp true`), and try again."
+CHECK_ACCESS = "Check the credentials, and that the endpoint is up (on local: `python -m localcloud status`)."
+
 Result = TypeVar("Result")
 
 
@@ -198,9 +204,16 @@ def speak(purpose: str, call: Callable[[], Result]) -> Result:
     except (ClientError, BotoCoreError) as error:
         raise AwsError(
             f"AWS did not {purpose}: {error}",
-            "Check the credentials, and that the endpoint is up (on local: `python -m localcloud status`).",
+            SET_THE_CLOCK if _is_for_the_clock(error) else CHECK_ACCESS,
             reason=AwsFailed(purpose, str(error)),
         ) from error
+
+
+def _is_for_the_clock(error: ClientError | BotoCoreError) -> bool:
+    """Returns whether AWS refused a request because of the time in its signature."""
+    answered = error.response.get("Error", {}) if isinstance(error, ClientError) else {}
+    said = str(answered.get("Message", ""))
+    return answered.get("Code") in CLOCK_CODES or any(words in said for words in CLOCK_WORDS)
 
 
 def _instance(raw: dict[str, Any]) -> Instance:

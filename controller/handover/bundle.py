@@ -1,6 +1,6 @@
 """The bundle: all that a controller needs to go on with a run elsewhere, as an archive that is named by its digest.
 
-The same files give the same archive, byte for byte. The private key and AWS credentials are never in it.
+The same files give the same archive, byte for byte. No private key and no AWS credentials are ever in it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEFT_OUT = ("__pycache__", "tests", "examples", "image")
 LOCK_FILE = ".terraform.lock.hcl"
 """The only hidden file that is taken."""
 NEVER = (".backup", ".tfplan", ".pyc", ".md")
-OF_THE_CHECKOUT = ("speeds.json", "prices.json", "volumes.json", "known_hosts", "cluster_key.pub")
+OF_THE_CHECKOUT = ("speeds.json", "prices.json", "volumes.json", "known_hosts")
 """What a run needs of `.centavo/ENV`."""
 
 
@@ -61,6 +61,8 @@ def make_bundle(environment: Environment, run_directory: Path) -> Bundle:
     run = os.path.relpath(run_directory, root)
     files |= {f"{run}/{path.name}": (path.read_bytes(), mode_of(path)) for path in _of_the_run(run_directory)}
     files[f"{run}/{FILE_NAME}"] = (_journal(run_directory), 0o644)
+    # The head's controller has a key of its own, and Terraform has to find the cluster's there.
+    files[os.path.relpath(environment.taken_key_file, root)] = (environment.cluster_key_file.read_bytes(), 0o644)
     return Bundle(packed(files))
 
 

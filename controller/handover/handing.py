@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
-from controller.domain.errors import CentavoError, HeadError
+from controller.domain.errors import AwsError, CentavoError, HeadError
 from controller.domain.lease import Lease, Place
 from controller.edges.bucket.objects import Objects
 from controller.edges.clock import Clock
@@ -17,6 +18,7 @@ from controller.handover.bundle import make_bundle
 from controller.handover.kit import Kit, variables_of_kit
 from controller.handover.launch import variables_for_ansible
 from controller.owning.keys import JOURNAL_NAME, of_run
+from controller.owning.offering import offer_head_key, withdraw_head_keys
 from controller.owning.taking import see
 from controller.record.journal import Journal
 
@@ -38,6 +40,7 @@ class Handing:
     Attributes:
         objects: Those of the cluster's bucket.
         kit: What the head needs beside the bundle.
+        generation: That of the cluster's lease, which is held.
         lineage: Returns the name of Terraform's state here, which the head has to find, too.
         give_back: Gives the cluster's lease back.
         note: Tells people something.
@@ -50,6 +53,7 @@ class Handing:
     store: BundleStore
     objects: Objects
     kit: Kit
+    generation: int
     lineage: Callable[[], str]
     give_back: Callable[[], None]
     note: Callable[[str], None]
@@ -66,11 +70,13 @@ class Handing:
         self._wait_for_head(timeouts.boot_s)
         self.note("preparing the head for a controller of its own")
         self.cluster.nodes.configure([], timeouts.configure_s, with_head=True)
-        self._place()
+        controller = self._described()
+        public_key = self.cluster.nodes.place_controller(controller)
+        offer_head_key(self.objects, public_key, self.journal.info().run, self.generation)
         self.note("handing the run to the controller on the head")
         self.give_back()
         try:
-            self.cluster.nodes.start_controller()
+            self.cluster.nodes.start_controller(controller)
             return self._await_controller(timeouts.configure_s)
         except CentavoError as error:
             self._stop_controller(error)
@@ -83,7 +89,8 @@ class Handing:
                 raise HeadError(f"The head did not answer within {limit_s:.0f} s.", "`centavo optimize` goes on here.")
             self.clock.sleep(self.environment.settings.controller.poll_s)
 
-    def _place(self) -> None:
+    def _described(self) -> dict[str, Any]:
+        """Returns what the role `controller` has to know, when the bucket has all that it fetches."""
         info, bucket = self.journal.info(), self.cluster.made.outputs.bucket
         bundle = make_bundle(self.environment, self.journal.directory)
         self.store.write(bucket, bundle.key, bundle.content)
@@ -92,16 +99,14 @@ class Handing:
         def url_of(key: str) -> str:
             return self.store.url_to_read(bucket, key, URL_VALID_S)
 
-        self.cluster.nodes.place_controller(
-            {
-                **variables_for_ansible(self.environment, info.run, info.policy, os.environ),
-                **variables_of_kit(provided, url_of),
-                "url": url_of(bundle.key),
-                "sha256": bundle.sha256,
-                "size": len(bundle.content),
-                "lineage": self.lineage(),
-            }
-        )
+        return {
+            **variables_for_ansible(self.environment, info.run, info.policy, os.environ),
+            **variables_of_kit(provided, url_of),
+            "url": url_of(bundle.key),
+            "sha256": bundle.sha256,
+            "size": len(bundle.content),
+            "lineage": self.lineage(),
+        }
 
     def _await_controller(self, limit_s: float) -> Lease:
         """Waits until the head's controller has the lease, and has copied the run's journal to the bucket."""
@@ -126,7 +131,9 @@ class Handing:
         return lease if journal is not None and journal.generation == lease.generation else None
 
     def _stop_controller(self, because: CentavoError) -> None:
-        """Stops a controller on the head that did not take over, so that it does not do so later."""
+        """Stops a controller on the head that did not take over, so that it does not do so later. Withdraws its key."""
+        with suppress(AwsError):
+            withdraw_head_keys(self.objects)
         try:
             self.cluster.nodes.stop_controller()
         except CentavoError as error:

@@ -23,7 +23,7 @@ def variables_on_head(environment: Environment, given: Mapping[str, str]) -> dic
     """Returns the environment variables by which the settings of this environment hold on the head.
 
     There a controller takes the credentials of the instance's role, reaches all nodes by their private addresses, and
-    has the run's key in a place of its own.
+    has an SSH key of its own.
 
     Args:
         environment: The environment on this machine.
@@ -51,8 +51,8 @@ def variables_on_head(environment: Environment, given: Mapping[str, str]) -> dic
 
 
 def identity_on_head(environment: Environment) -> str:
-    """Returns where the run's private key lies on the head, relative to the folder of the controller."""
-    return f".centavo/{environment.name}/run_key"
+    """Returns where the controller's own private key lies on the head, relative to the folder of the controller."""
+    return f".centavo/{environment.name}/controller_key"
 
 
 def options_on_head(environment: Environment, run: str, policy: str) -> list[str]:
@@ -62,13 +62,12 @@ def options_on_head(environment: Environment, run: str, policy: str) -> list[str
 
 def variables_for_ansible(environment: Environment, run: str, policy: str, given: Mapping[str, str]) -> dict[str, Any]:
     """Returns what the role `controller` has to know."""
-    identity, nodes = environment.identity_file, environment.settings.nodes
+    nodes = environment.settings.nodes
     return {
         "python": nodes.python if nodes.wheelhouse is None else f"{nodes.root}/{PYTHON}",
         "name": environment.name,
         "options": options_on_head(environment, run, policy),
         "environment": variables_on_head(environment, given),
-        "identity": str(identity),
         "identity_on_head": identity_on_head(environment),
     }
 

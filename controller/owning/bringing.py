@@ -11,7 +11,7 @@ from typing import Any
 from controller.act.capacity import parse_capacity
 from controller.config.environment import Environment
 from controller.domain.errors import JournalError
-from controller.edges.bucket.objects import ChangedError, Objects
+from controller.edges.bucket.objects import Objects
 from controller.edges.files import not_written, write_whole
 from controller.owning import keys
 from controller.owning.remote import ETAG_FILE, RunCopy
@@ -19,8 +19,6 @@ from controller.owning.sources import RUN_FILES, SCORES, TERRAFORM_STATE
 from controller.record.journal import Journal
 from controller.record.journal.runs import point_latest
 from controller.record.journal.schema import FILE_NAME
-
-KEY_TRIES = 5
 
 
 def bring_run(objects: Objects, environment: Environment, run: str) -> tuple[Journal, bool]:
@@ -93,22 +91,6 @@ def bring_cluster_key(objects: Objects, environment: Environment) -> None:
     kept = objects.read(keys.CLUSTER_KEY)
     if kept is not None and kept.content.strip() != environment.public_key_file.read_bytes().strip():
         write_whole(environment.taken_key_file, kept.content)
-
-
-def offer_key(objects: Objects, environment: Environment, name: str, generation: int) -> None:
-    """Puts this checkout's public key into the bucket, for the nodes to let in, and removes those of earlier holders.
-
-    Raises:
-        AwsError: The bucket can't be read or written.
-    """
-    key, content = keys.public_key(name), environment.public_key_file.read_bytes()
-    for _ in range(KEY_TRIES):
-        kept = objects.read(key)
-        if kept is not None and kept.content == content:
-            break
-        with suppress(ChangedError):
-            objects.write(key, content, follows=None if kept is None else kept.etag, generation=generation)
-    objects.remove_others(keys.PUBLIC_KEYS, key)
 
 
 def _is_newer(there: Path, here: Path) -> bool:

@@ -15,6 +15,8 @@ CLUSTER_KEY = f"{CONTROL}/state/cluster_key.pub"
 """The public key that Terraform gave the nodes."""
 PUBLIC_KEYS = f"{CONTROL}/keys/"
 """Where each node's warden finds whose SSH keys it lets in."""
+HEAD_KEYS = f"{PUBLIC_KEYS}head."
+"""Begins the keys of controllers on the head. A node lets one in while its run goes on."""
 JOURNAL_NAME = "journal.sqlite.gz"
 
 
@@ -31,3 +33,8 @@ def of_run(run: str, name: str) -> str:
 def public_key(holder: str) -> str:
     """Returns the key of a holder's public key, which the nodes let in."""
     return f"{PUBLIC_KEYS}{holder}.pub"
+
+
+def head_key(run: str) -> str:
+    """Returns the key of the public key of a run's controller on the head."""
+    return f"{HEAD_KEYS}{run}.pub"

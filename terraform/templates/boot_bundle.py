@@ -2,8 +2,9 @@
 
 The node runs this program at every boot. `control/boot.json` in the bucket names the bundle and its SHA-256. The node
 prepares itself where its run goes on and, with `"when": "unowned"`, only where no controller holds the cluster's lease.
-Without a bundle, or with a wrong one, it changes nothing and looks again: Ansible can still prepare it from outside.
-The program needs Python's standard library, the metadata service and the role of the instance.
+Without a bundle, or with a wrong one, it looks again: Ansible can still prepare it from outside.
+First it lets in the SSH keys of the lease's holder (later: controller/warden/admitting/keys.py).
+It needs Python's standard library, the metadata service and the instance's role.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ METADATA = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.1
 HOME = Path.home() / ".config" / "centavo"
 POINTER, LEASE = "control/boot.json", "control/lease.json"
 KEY = re.compile(r"control/boot/[0-9a-f]{64}\.tar\.gz")
+KEYS = Path.home() / ".ssh" / "authorized_keys"
+NAME, PUBLIC_KEY = re.compile(r"[\w.-]{1,64}"), re.compile(rb"(ssh|ecdsa)-[\w-]+ [\w+/=]+")
+BEGIN = "# Centavo lets these in, from the cluster's bucket. Do not change the lines up to the end mark."
+END = "# End of Centavo's keys."
 ANSWER_S, URL_S, APPLY_S = 20, 3600, 1800
 MOST_BYTES, MOST_BUNDLE = 65536, 64 << 20
-PAUSES_S = (5, 10, 20, 30, 60)
+PAUSES_S = (5, 5, 10, 10, 20)
 
 
 class NotNowError(Exception):
@@ -67,7 +72,7 @@ class Bucket:
         self.credentials = json.loads(metadata(f"iam/security-credentials/{role}"))
 
     def url(self, key: str) -> str:
-        """Returns a URL by which the object can be read for an hour (AWS Signature Version 4 in the query)."""
+        """Returns a URL that reads the object for an hour (AWS Signature Version 4)."""
         own = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         base = f"{own}/{self.name}" if own else f"https://{self.name}.s3.{self.region}.amazonaws.com"
         place = urllib.parse.urlsplit(f"{base}/{urllib.parse.quote(key)}")
@@ -93,7 +98,7 @@ class Bucket:
         return f"{place.scheme}://{place.netloc}{place.path}?{query}&X-Amz-Signature={signed.hex()}"
 
     def read(self, key: str, most: int) -> tuple[bytes, Any] | None:
-        """Returns an object's content and the headers of the answer; None where there is no such object."""
+        """Returns an object's content and the answer's headers; None where it is missing."""
         try:
             with urllib.request.urlopen(self.url(key), timeout=ANSWER_S) as answer:
                 return answer.read(most), answer.headers
@@ -101,6 +106,24 @@ class Bucket:
             if error.code == 404:
                 return None
             raise NotNowError(f"s3://{self.name}/{key} can't be read: {error.code} {error.reason}") from error
+
+
+def let_in(bucket: Bucket, lease: dict[str, Any]) -> None:
+    """Lets in the key of the holder's checkout, and that of the head's controller while its run goes on."""
+    head = "" if lease["stage"] == "ended" or lease["fired"] else f"head.{lease['run']}"
+    keys = []
+    for name in filter(NAME.fullmatch, (lease["holder"]["checkout"], head)):
+        found = bucket.read(f"control/keys/{name}.pub", MOST_BYTES)
+        if key := found and PUBLIC_KEY.match(found[0]):
+            keys.append(f"{key[0].decode()} centavo:{name}")
+    old = KEYS.read_text() if KEYS.exists() else ""
+    new = re.sub(f"{BEGIN}.*?{END}\n", "", old, flags=re.DOTALL)
+    new += "".join(f"{line}\n" for line in [BEGIN, *sorted(keys), END] if keys)
+    if new != old:
+        part = KEYS.with_suffix(".part")
+        part.touch(0o600)
+        part.write_text(new)
+        part.rename(KEYS)
 
 
 def pointer_in(bucket: Bucket, cluster: str) -> dict[str, Any]:
@@ -114,10 +137,9 @@ def pointer_in(bucket: Bucket, cluster: str) -> dict[str, Any]:
     return dict(pointer)
 
 
-def check_turn(bucket: Bucket, pointer: dict[str, Any]) -> None:
+def check_turn(found: tuple[bytes, Any] | None, pointer: dict[str, Any]) -> None:
     """Raises NotNowError where the run does not go on, or where its controller prepares the nodes."""
-    found = bucket.read(LEASE, MOST_BYTES)
-    if found is None:
+    if not found:
         raise NotNowError("the cluster has no lease")
     lease = json.loads(found[0])
     if lease["run"] != pointer["run"]:
@@ -181,11 +203,14 @@ def apply(bucket: Bucket, folder: Path) -> None:
 def look_once(options: argparse.Namespace) -> None:
     """Prepares the node, unless that is done. Raises NotNowError where it is not to be done now."""
     bucket = Bucket(options.bucket, options.region)
+    lease = bucket.read(LEASE, MOST_BYTES)
+    if lease:
+        let_in(bucket, json.loads(lease[0]))
     pointer = pointer_in(bucket, options.cluster)
     service = Path(pointer["root"]).expanduser() / "services" / "worker.conf"
     if service.exists() and not (HOME / "applying").exists():
         return
-    check_turn(bucket, pointer)
+    check_turn(lease, pointer)
     folder = unpacked(bucket, pointer)
     (HOME / "applying").touch()
     tell(f"applying the bundle {pointer['sha256'][:12]} of the run {pointer['run']}")
@@ -206,7 +231,7 @@ def waits_for(options: argparse.Namespace) -> str:
             look_once(options)
         except NotNowError as error:
             return str(error)
-        except Exception as error:  # the node is of no use as it is, so the next look may do better
+        except Exception as error:  # the next look may do better
             return f"{type(error).__name__}: {error}"
     return ""
 
@@ -215,7 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("--bucket", "--region", "--cluster"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--again", action="store_true", help="look again and again, until the node is prepared")
+    parser.add_argument("--again", action="store_true", help="look until the node is prepared")
     options = parser.parse_args()
     HOME.mkdir(parents=True, exist_ok=True)
     told, looks = "", 0

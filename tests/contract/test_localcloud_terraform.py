@@ -1,4 +1,4 @@
-"""The shipped environments against localcloud with the real AWS provider: apply, a clean plan, a move, destroy."""
+"""The shipped environments against localcloud with the real AWS provider: apply, clean plan, tags, move, destroy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,24 @@ pytestmark = [
     pytest.mark.needs_tool("terraform"),
 ]
 
+LABEL = """
+import sys
+from types import SimpleNamespace as Given
+from controller.act.labels import Labels
+from controller.domain.observed.fact import TrainingState
+from controller.edges.aws import Aws
+cluster, run, worker, *groups = sys.argv[1:]
+aws, calls = Aws("us-east-1"), []
+made = Given(outputs=Given(flavors={group: Given(autoscaling_group=group) for group in groups}))
+labels = Labels(aws, made, run, lambda: calls.append(1))
+training = Given(state=TrainingState.TRAINING, rank=0, world_size=1, instance_id=worker)
+labels.keep_true(aws.instances(cluster), Given(facts=[training]))
+wrote = len(calls)
+labels.keep_true(aws.instances(cluster), Given(facts=[training]))
+sys.exit(0 if len(calls) == wrote else "a second pass writes tags again")
+"""
+"""Does what a pass of a run does with names, by the program of the run."""
+RUN = "20261123T000000Z"
 NO_CHANGES = 0
 CHANGES = 2
 STATE_BUCKET = "centavo-state"
@@ -103,11 +122,27 @@ def test_an_environment_applies_plans_clean_follows_the_capacity_and_is_destroye
                 answer = cloud.ssh(cloud.address(instance_id), "echo $CENTAVO_LOCALCLOUD_INSTANCE")
                 assert answer.stdout.strip() == instance_id
 
+        groups = sorted(flavor["autoscaling_group"] for flavor in outputs["flavors"]["value"].values())
+        (other,) = cloud.in_service(outputs["flavors"]["value"]["t2.medium"]["autoscaling_group"], 1)
+        label(terraform, outputs["cluster"]["value"], worker, groups)
+        tags = tags_of(cloud, groups)
+        assert {*tags.of_instances} == {worker, other, head["instance_id"]}
+        assert tags.runs_of_groups == tags.runs_of_instances == tags.runs_of_volumes == {RUN}, tags
+        ranked = (tags.of_instances[worker], *tags.volumes_of[worker])
+        assert {one[key] for one in ranked for key in ("centavo:rank", "Name")} == {f"centavo-{RUN}-0"}
+        again = terraform("plan", "-detailed-exitcode", "-input=false")
+        assert again.returncode == NO_CHANGES, f"Terraform would take the names away again: {again.stdout}"
+
         terraform.write_capacity(t2_medium=1, c5_large=3)
         assert terraform("plan", "-detailed-exitcode", "-input=false").returncode == CHANGES
         moved = terraform("apply", "-auto-approve", "-input=false")
         assert moved.returncode == 0, moved.stderr
         assert worker in cloud.in_service(group, 3)
+        tags = tags_of(cloud, groups)
+        assert tags.runs_of_groups == tags.runs_of_instances == {RUN}, "an apply keeps them, and new nodes have the run"
+        assert tags.of_instances[worker]["centavo:rank"] == f"centavo-{RUN}-0"
+        label(terraform, outputs["cluster"]["value"], worker, groups)
+        assert tags_of(cloud, groups).runs_of_volumes == {RUN}
         again = terraform("plan", "-detailed-exitcode", "-input=false")
         assert again.returncode == NO_CHANGES, again.stdout + again.stderr
 
@@ -123,6 +158,67 @@ def test_an_environment_applies_plans_clean_follows_the_capacity_and_is_destroye
         if environment == "aws":
             assert_policy_allows_all(cloud)
         assert left_over(cloud) == {}
+
+
+@dataclass(frozen=True)
+class Tags:
+    """The tags as AWS tells them.
+
+    Attributes:
+        of_groups: By the group's name.
+        of_instances: By the id of an instance that lives.
+        volumes_of: Those of each volume, by the id of the instance that has it.
+    """
+
+    of_groups: dict[str, dict[str, str]]
+    of_instances: dict[str, dict[str, str]]
+    volumes_of: dict[str, list[dict[str, str]]]
+
+    @property
+    def runs_of_groups(self) -> set[str]:
+        return {tags.get("centavo:run", "") for tags in self.of_groups.values()}
+
+    @property
+    def runs_of_instances(self) -> set[str]:
+        return {tags.get("centavo:run", "") for tags in self.of_instances.values()}
+
+    @property
+    def runs_of_volumes(self) -> set[str]:
+        assert all(self.volumes_of[one] for one in self.of_instances)
+        return {tags.get("centavo:run", "") for found in self.volumes_of.values() for tags in found}
+
+
+def tags_of(cloud: LocalCloud, groups: list[str]) -> Tags:
+    """Reads the tags of groups, of all instances that live, and of their volumes.
+
+    moto gives an instance of a group a volume too many. Only those count that the instance shows.
+    """
+    living = [{"Name": "instance-state-name", "Values": ["pending", "running"]}]
+    found = cloud.ec2.describe_instances(Filters=living)["Reservations"]
+    instances = {one["InstanceId"]: one for reservation in found for one in reservation["Instances"]}
+    described = cloud.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=groups)["AutoScalingGroups"]
+    volumes = {one["VolumeId"]: _pairs(one.get("Tags", [])) for one in cloud.ec2.describe_volumes()["Volumes"]}
+    return Tags(
+        {one["AutoScalingGroupName"]: _pairs(one["Tags"]) for one in described},
+        {instance_id: _pairs(one.get("Tags", [])) for instance_id, one in instances.items()},
+        {
+            instance_id: [volumes[device["Ebs"]["VolumeId"]] for device in one["BlockDeviceMappings"]]
+            for instance_id, one in instances.items()
+        },
+    )
+
+
+def _pairs(tags: list[dict[str, str]]) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in tags}
+
+
+def label(terraform: Terraform, cluster: str, worker: str, groups: list[str]) -> None:
+    """Writes the names of run and rank, as a run's passes do, in a process that takes this cloud's credentials."""
+    done = subprocess.run(
+        [sys.executable, "-c", LABEL, cluster, RUN, worker, *groups],
+        cwd=REPOSITORY, env=terraform.environment, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def use_what_the_controller_uses(cloud: LocalCloud, terraform: Terraform, group: str, worker: str) -> None:

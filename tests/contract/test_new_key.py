@@ -1,4 +1,4 @@
-"""A take-over from a machine with another SSH key: the head of a cluster lets it in, and no longer than needed."""
+"""Keys of who controls a cluster, on another machine or at the head: a node lets them in, and no longer than needed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from controller.edges.bucket.objects import BucketObjects
-from controller.owning.bringing import offer_key
+from controller.owning.offering import offer_head_key, offer_key
 from tests.support.local_cloud import REPOSITORY, LocalCloud, wait_until
 from tests.support.roles import make_profile
 from tests.unit.controller.warden.stand_ins import document
@@ -45,8 +44,8 @@ class Head:
         assert started.returncode == 0, started.stderr
         wait_until(lambda: "is held by ada" in (root / "warden.log").read_text(), "the warden's first look")
 
-    def lease(self, generation: int) -> None:
-        body = json.dumps(document(cluster="unit", generation=generation, lasts_s=60)).encode()
+    def lease(self, generation: int, **entries: Any) -> None:
+        body = json.dumps(document(cluster="unit", generation=generation, lasts_s=60, **entries)).encode()
         self.s3.put_object(Bucket=BUCKET, Key="control/lease.json", Body=body)
 
 
@@ -61,8 +60,16 @@ class Home:
     def take_over(self, name: str, generation: int) -> None:
         """Does with lease and key what `centavo take-over` does."""
         self.head.lease(generation)
-        environment: Any = SimpleNamespace(public_key_file=self.key_file.with_suffix(".pub"))
-        offer_key(BucketObjects("us-east-1", BUCKET), environment, name, generation)
+        offer_key(BucketObjects("us-east-1", BUCKET), self.public_key, name, generation)
+
+    def have_the_run_handed_over(self, generation: int) -> None:
+        """Does with lease and key what `centavo optimize --detach` does."""
+        offer_head_key(BucketObjects("us-east-1", BUCKET), self.public_key, "run-1", generation)
+        self.head.lease(generation, released=True)
+
+    @property
+    def public_key(self) -> bytes:
+        return self.key_file.with_suffix(".pub").read_bytes()
 
     def may_enter(self) -> bool:
         cloud = self.head.cloud
@@ -72,12 +79,14 @@ class Home:
         return subprocess.run(own, capture_output=True, timeout=120, check=False).returncode == 0
 
 
-def test_the_head_lets_in_who_takes_over_within_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_head_lets_in_who_controls_the_cluster_within_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with LocalCloud(tmp_path / "cloud") as cloud:
         for name, value in cloud.environment.items():
             monkeypatch.setenv(name, value)
         head = Head(cloud, tmp_path)
-        second, third = (Home(tmp_path / name, head) for name in ("second", "third"))
+        second, third, at_head = (Home(tmp_path / name, head) for name in ("second", "third", "at-head"))
         assert not second.may_enter()
 
         began = time.monotonic()
@@ -89,3 +98,15 @@ def test_the_head_lets_in_who_takes_over_within_a_minute(tmp_path: Path, monkeyp
         third.take_over("third", 3)
         wait_until(third.may_enter, "the third home's way in", LET_IN_S)
         assert not second.may_enter()
+
+        at_head.have_the_run_handed_over(3)
+        wait_until(at_head.may_enter, "the way in of the head's controller", LET_IN_S)
+        assert third.may_enter(), "whose run it was goes on looking"
+        head.lease(4, stage="ended", released=True)
+        wait_until(lambda: not at_head.may_enter(), "the end of the head's key with its run", LET_IN_S)
+
+        at_head.have_the_run_handed_over(5)
+        wait_until(at_head.may_enter, "the way in of the head's next controller", LET_IN_S)
+        second.take_over("second", 6)
+        wait_until(second.may_enter, "the second home's way in", LET_IN_S)
+        assert not at_head.may_enter() and not third.may_enter()

@@ -78,6 +78,21 @@ class Laptop:
         """Returns the command lines of the controllers that run."""
         return [line for line in processes_of(self.place.root).values() if "-m controller" in line]
 
+    def home(self, instance_id: str) -> Path:
+        """Returns the home folder of a node."""
+        return self.place.sandbox.root / ".localcloud" / "instances" / instance_id / "home"
+
+    def files_with(self, content: bytes, instance_id: str) -> list[Path]:
+        """Returns the files of a node that have this content in them."""
+        found = []
+        for path in self.home(instance_id).rglob("*"):
+            with suppress(OSError):  # the node goes on working
+                found += [path] if path.is_file() and not path.is_symlink() and content in path.read_bytes() else []
+        return found
+
+    def lets_the_heads_controller_in(self, instance_id: str) -> bool:
+        return " centavo:head." in (self.home(instance_id) / ".ssh" / "authorized_keys").read_text()
+
     def has_ended(self) -> bool:
         lease = self.lease()
         return bool(lease["released"]) and lease["stage"] == "ended"
@@ -120,9 +135,15 @@ def test_a_run_goes_on_at_the_head_when_its_machine_is_gone(laptop: Laptop, tmp_
 def test_a_run_at_the_head_ends_when_a_person_asks_for_it(laptop: Laptop) -> None:
     laptop.set_prices(PRICES_HERE)
     assert laptop.centavo("optimize", "--detach").returncode == 0
-    run = laptop.lease()["run"]
+    run, head = laptop.lease()["run"], laptop.place.head().id
+    own = laptop.root / ".centavo" / "local" / "id_ed25519"
+    assert laptop.files_with(own.with_suffix(".pub").read_bytes().split()[1], head), "Terraform needs the public half"
+    assert laptop.files_with(own.read_bytes(), head) == [], "no private key is copied"
+    assert laptop.lets_the_heads_controller_in(head)
     wait_until(lambda: any(event["event"] == "step" for event in laptop.place.events()), 600, "a step")
 
+    workers = [worker.id for worker in laptop.place.workers()]
+    assert workers and all(map(laptop.lets_the_heads_controller_in, workers))
     stopped = laptop.centavo("stop")
     assert stopped.returncode == 0 and f"Asked the controller on the head to end the run {run}" in stopped.stdout
     wait_until(laptop.has_ended, 600, "the end of the run")
@@ -130,4 +151,5 @@ def test_a_run_at_the_head_ends_when_a_person_asks_for_it(laptop: Laptop) -> Non
     assert laptop.place.workers() == [] and laptop.place.desired() == {}
     report = json.loads(laptop.object(f"{run}/control/report.json") or b"{}")
     assert (report["status"], report["status_code"]) == ("stopped", "stop-asked")
+    wait_until(lambda: not laptop.lets_the_heads_controller_in(head), 120, "the end of the head's key")
     assert "No run is under way" in laptop.centavo("stop").stdout

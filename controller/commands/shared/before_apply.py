@@ -5,28 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 
 from controller.config.environment import Environment
-from controller.domain.errors import CentavoError
+from controller.domain.errors import CentavoError, ConfigError
 from controller.edges.account.permissions import declared_actions, refused_actions
+from controller.edges.bucket.find import find_bucket
 from controller.edges.connecting.session_manager import require_session_programs
 from controller.edges.terraform_plan import Action, Plan
 
 MOST_SHOWN = 8
+BUCKET = "aws_s3_bucket"
 MAKING = "build"
 """The name of the policy that making and removing things needs."""
 
 
 def check_before_apply(environment: Environment, plan: Plan) -> None:
-    """Checks that the controller can reach what the plan makes, and that the credentials suffice.
+    """Checks that a plan makes no second cluster, that its nodes can be reached, and that the credentials suffice.
 
     Raises:
-        CentavoError: The head will have no public address, and this machine cannot open sessions of Systems Manager; or
-            IAM refuses what the environment's folder `policies` says is needed.
+        CentavoError: The head will have no public address, and this machine cannot open sessions of Systems Manager;
+            another cluster has this name; or IAM refuses what the environment's folder `policies` says is needed.
+        AwsError: Whether another cluster has this name can't be known.
     """
     if environment.settings.ssh.jump_through_head and plan.has_private_head:
         require_session_programs()
+    if any(change.type == BUCKET and change.action is Action.CREATE for change in plan.changed):
+        _refuse_second_cluster(environment)
     policies = environment.directory / "policies"
     if policies.is_dir():
         _require_permissions(policies, plan, environment.settings.aws.region)
+
+
+def _refuse_second_cluster(environment: Environment) -> None:
+    """Raises ConfigError where a cluster of this name has a bucket, which Terraform would not make if it knew it."""
+    cluster = environment.settings.cluster
+    bucket = find_bucket(environment.settings.aws.region, cluster)
+    if bucket is not None:
+        raise ConfigError(
+            f"A cluster {cluster} exists, with the bucket {bucket}. Terraform here knows nothing of it, so "
+            "an apply would make a second cluster of this name. Nothing was made.",
+            f"`centavo --env {environment.name} take-over` controls that cluster from here. Give this one another name "
+            "(`cluster` in centavo.yml), or remove the bucket where nothing else is left of that cluster.",
+        )
 
 
 def _require_permissions(policies: Path, plan: Plan, region: str) -> None:

@@ -90,6 +90,7 @@ def hand_over(context: Context, journal: Journal) -> Lease:
         Store(region),
         BucketObjects(region, cluster.made.outputs.bucket),
         kit_of(context),
+        context.owner.generation,
         lambda: context.terraform(journal.directory).state_id()[0],
         context.owner.give_back,
         context.note,

@@ -138,6 +138,11 @@ class Owner:
             return None
         return None if last.checkout == checkout_id(self._environment.state_directory) else before
 
+    @property
+    def generation(self) -> int:
+        """The generation of the lease; 0 where this command has none."""
+        return 0 if self._ownership is None else self._ownership.generation
+
     def give_back(self) -> None:
         """Gives the lease back before this command ends. The checkout's lock stays."""
         if self._ownership is not None:

@@ -1,7 +1,9 @@
 """Whose SSH keys a node lets in beside its own: those of who controls the cluster, from the cluster's bucket.
 
-`centavo take-over` writes the public key of its checkout to `control/keys/`, and removes those of earlier holders. No
-node may write there (`terraform/modules/access`). Who may write there could change the program of the cluster as well.
+`centavo take-over` writes the public key of its checkout to `control/keys/`, and removes those of earlier holders.
+`centavo optimize --detach` writes the public key of the head's controller, which counts while its run goes on. No node
+may write there (`terraform/modules/access`). Who may write there could change the program of the cluster as well.
+Until a worker has a warden, the program in its user data does the same (`terraform/templates/boot_bundle.py`).
 """
 
 from __future__ import annotations
@@ -17,18 +19,21 @@ from pathlib import Path
 from typing import Protocol
 
 from ..clients import AWS_ERRORS
+from ..lease import Lease
 from ..look import Look, Standing
 
 KEYS_PREFIX = "control/keys/"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\.pub")
 KINDS = ("ssh-ed25519", "ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521")
 MOST_KEYS, MOST_KEY_BYTES = 4, 4096
+HEAD, ENDED = "head.", "ended"
+"""`head.RUN.pub` is the key of a controller on the head. It counts until the stage of its run is `ended`."""
 FOLLOW_S = 600.0
 """So long after a change of the holder, each look at the lease is followed by one at the keys, which come later."""
 BEGIN = "# Centavo lets these in, from the cluster's bucket. Do not change the lines up to the end mark."
 END = "# End of Centavo's keys."
-MARK = "centavo-"
-"""Begins the comment of each key that is let in."""
+MARK = "centavo:"
+"""Begins the comment of each key that is let in, and of no other: the launcher's key has the comment `centavo-head`."""
 
 
 class KeyBucket(Protocol):
@@ -53,19 +58,19 @@ class Door:
 
     def __init__(self, bucket: KeyBucket, file: Path, tell: Callable[[str], None], clock: Callable[[], float]) -> None:
         self._bucket, self._file, self._tell, self._clock = bucket, file, tell, clock
-        self._generation: int | None = None
+        self._holding: tuple[object, ...] = ()
         self._changed_at, self._is_open, self._trouble = clock(), True, ""
 
     def follow(self, look: Look) -> None:
         """Looks at the keys where the holder of the lease has changed lately. Raises nothing."""
-        now = self._clock()
-        if look.standing is Standing.FOUND and look.lease is not None and look.lease.generation != self._generation:
-            self._generation, self._changed_at, self._is_open = look.lease.generation, now, True
+        now, lease = self._clock(), look.lease
+        if look.standing is Standing.FOUND and lease is not None and _holding(lease) != self._holding:
+            self._holding, self._changed_at, self._is_open = _holding(lease), now, True
         if look.standing is Standing.UNREAD or not self._is_open:
             return
         is_last = now - self._changed_at > FOLLOW_S
         try:
-            self.keep(self._keys())
+            self.keep(self._keys(lease))
             self._is_open, trouble = not is_last, ""
         except (OSError, KeyError, ValueError, *AWS_ERRORS) as error:
             trouble = f"the keys in {KEYS_PREFIX} could not be followed, which is tried again: {error}"
@@ -82,10 +87,12 @@ class Door:
         _replace(self._file, wanted)
         self._tell(f"{self._file} lets in {len(keys)} keys from the bucket: {', '.join(map(_comment, keys)) or 'none'}")
 
-    def _keys(self) -> list[str]:
+    def _keys(self, lease: Lease | None) -> list[str]:
         found = []
         for key in self._bucket.newest(KEYS_PREFIX, MOST_KEYS):
             name = key.removeprefix(KEYS_PREFIX)
+            if name.startswith(HEAD) and name != _head_key(lease):
+                continue
             line = public_key(self._bucket.start_of(key, MOST_KEY_BYTES + 1), name) if NAME.fullmatch(name) else None
             if line is None:
                 self._refuse(key)
@@ -98,6 +105,17 @@ class Door:
         if trouble != self._trouble:
             self._tell(trouble)
         self._trouble = trouble
+
+
+def _holding(lease: Lease) -> tuple[object, ...]:
+    """Returns what of a lease decides whose keys count."""
+    return lease.generation, lease.released, _head_key(lease)
+
+
+def _head_key(lease: Lease | None) -> str | None:
+    """Returns the name of the head's key that counts; None where none does."""
+    goes_on = lease is not None and lease.run is not None and lease.stage != ENDED and lease.fired_by is None
+    return f"{HEAD}{lease.run}.pub" if lease is not None and goes_on else None
 
 
 def public_key(content: bytes, name: str) -> str | None:

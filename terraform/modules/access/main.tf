@@ -71,7 +71,8 @@ data "aws_iam_policy_document" "bucket" {
     resources = ["${var.bucket_arn}/*"]
   }
 
-  # Every node lets in whose SSH key lies here (controller/warden/door.py). No node says who that is.
+  # Every node lets in whose SSH key lies here (controller/warden/admitting/keys.py). No node says who that is, so the key of a controller
+  # on the head is brought here by whoever hands the run over.
   statement {
     sid       = "WriteNoKeysOfPeople"
     effect    = "Deny"

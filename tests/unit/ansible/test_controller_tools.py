@@ -29,6 +29,7 @@ echo "$PWD $*" >> "$CALLS"
 [ "${DENIED:-}" = "" ] || { echo "Error: AccessDenied: s3:GetObject on the state" >&2; exit 1; }
 echo '{ "version": 4, "lineage": "the-lineage", "serial": 3 }'
 """
+REFUSED = 'echo "ada@10.0.0.1: Permission denied (publickey)." >&2; exit 255'
 
 
 class Head:
@@ -51,6 +52,20 @@ class Head:
         self.lineage, self.machine = "the-lineage", platform.machine()
 
     @property
+    def key(self) -> Path:
+        return self.checkout / ".centavo" / "unit" / "key"
+
+    @property
+    def public(self) -> Path:
+        """Where the hand-over's machine gets the public half."""
+        return self.folder / "public"
+
+    def ssh(self, script: str) -> None:
+        """Takes the place of ssh on the head."""
+        (self.folder / "ssh").write_text(f'#!/bin/sh\necho "$*" >> "$CALLS"\n{script}\n')
+        (self.folder / "ssh").chmod(0o755)
+
+    @property
     def tools(self) -> Path:
         return self.root / f"tools-{DIGEST[:12]}"
 
@@ -63,10 +78,16 @@ class Head:
         (self.root / "bin" / "controller.environment").write_text(f'export PATH={self.tools}/bin:"$PATH"\n')
         controller = {
             "sha256": DIGEST, "tools": tools, "name": "unit", "lineage": self.lineage, "python": "python3",
-            "identity_on_head": "key", "packages": None,
+            "identity_on_head": ".centavo/unit/key", "packages": None, "public": str(self.public),
         }  # fmt: skip
-        variables: dict[str, Any] = {"controller": controller, "node_root": str(self.root), "centavo": {"region": "r"}}
-        host = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        variables: dict[str, Any] = {
+            "controller": controller, "node_root": str(self.root), "centavo": {"region": "r", "ssh_port": 2222},
+            "controller_admitted_tries": 1,
+        }  # fmt: skip
+        host = {
+            "ansible_connection": "local", "ansible_python_interpreter": sys.executable, "ansible_user": "ada",
+            "private_ip": "10.0.0.1",
+        }  # fmt: skip
         files = {
             "inventory.json": json.dumps({"all": {"children": {"head": {"hosts": {"i-head": host}}}}}),
             "variables.json": json.dumps(variables),
@@ -76,8 +97,8 @@ class Head:
             (self.folder / name).write_text(text)
         programs = Path(sys.executable).parent
         more = {
-            "HOME": str(self.root.parent), "PATH": f"{programs}:{os.environ['PATH']}", "CALLS": str(self.calls),
-            "ANSIBLE_NOCOLOR": "1", "ANSIBLE_ROLES_PATH": str(ROOT / "ansible" / "roles"),
+            "HOME": str(self.root.parent), "PATH": f"{self.folder}:{programs}:{os.environ['PATH']}",
+            "CALLS": str(self.calls), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_ROLES_PATH": str(ROOT / "ansible" / "roles"),
             "ANSIBLE_LIBRARY": str(ROOT / "ansible" / "library"), **self.environment,
         }  # fmt: skip
         inputs = ["-i", self.folder / "inventory.json", "-e", f"@{self.folder / 'variables.json'}"]
@@ -125,3 +146,34 @@ def test_tools_for_another_processor_are_not_placed(head: Head) -> None:
     head.machine = "riscv128"
     done = head.play("tools")
     assert done.returncode != 0 and not head.tools.exists()
+
+
+@pytest.mark.slow
+def test_the_controllers_key_is_made_on_the_head_and_only_its_public_half_leaves_it(head: Head) -> None:
+    done = head.play("key")
+    assert done.returncode == 0, done.stdout + done.stderr
+    private, public = head.key.read_text(), head.key.with_suffix(".pub").read_text()
+    assert private.startswith("-----BEGIN OPENSSH PRIVATE KEY-----") and public.startswith("ssh-ed25519 ")
+    assert head.key.stat().st_mode & 0o777 == 0o600 and head.key.parent.stat().st_mode & 0o777 == 0o700
+    assert head.public.read_text() == public
+    assert private.splitlines()[2] not in done.stdout
+    head.key.with_suffix(".pub").unlink()  # as where the head was cut off before
+    assert head.play("key").returncode == 0
+    assert (head.key.read_text(), head.key.with_suffix(".pub").read_text()) == (private, public)
+
+
+@pytest.mark.slow
+def test_the_controller_is_started_as_soon_as_the_head_lets_its_key_in(head: Head) -> None:
+    head.ssh(f'[ "$(wc -l < "$CALLS")" -ge 2 ] || {{ {REFUSED}; }}')
+    done = head.play("admitted")
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, _ = head.calls.read_text().splitlines()
+    assert first.endswith(f"-i {head.key} -p 2222 ada@10.0.0.1 true")
+
+
+@pytest.mark.slow
+def test_a_head_that_does_not_let_the_key_in_is_told(head: Head) -> None:
+    head.ssh(REFUSED)
+    done = head.play("admitted")
+    assert done.returncode != 0
+    assert "does not let the SSH key of its controller in: ada@10.0.0.1: Permission denied" in done.stdout

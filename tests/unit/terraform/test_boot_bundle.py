@@ -25,6 +25,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from controller.edges.archive import packed
+from controller.warden.admitting.keys import with_keys
 from tests.support.user_data import PROGRAM, user_data, worker_every_boot
 
 WRITTEN = datetime.datetime(2026, 11, 23, 3, tzinfo=datetime.timezone.utc)
@@ -87,7 +88,10 @@ class Cloud:
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def lease(self, **entries: Any) -> None:
-        document = {"run": "run-1", "stage": "training", "fired": None, "released": True, "lasts_s": 900, **entries}
+        document = {
+            "run": "run-1", "stage": "training", "fired": None, "released": True, "lasts_s": 900,
+            "holder": {"checkout": "a-checkout"}, **entries,
+        }  # fmt: skip
         self.objects["control/lease.json"] = json.dumps(document).encode()
 
     def bundle(self, **entries: Any) -> None:
@@ -210,6 +214,49 @@ def test_a_bundle_that_is_missing_or_a_pointer_that_is_torn_is_told(node: Node) 
     assert "TypeError" in node.boot()
 
 
+@pytest.mark.parametrize(
+    ("lease", "names"),
+    [
+        ({}, ["a-checkout", "head.run-1"]),
+        ({"stage": "ended"}, ["a-checkout"]),
+        ({"fired": {"by": "head"}}, ["a-checkout"]),
+        ({"run": "run-2"}, ["a-checkout"]),
+        ({"holder": {"checkout": "another"}}, ["head.run-1"]),
+        ({"holder": {"checkout": "../other/evil"}, "run": "x\nssh-rsa AAAA"}, []),
+    ],
+)
+def test_who_controls_the_cluster_is_let_in_before_anybody_prepares_the_node(
+    node: Node, lease: dict[str, Any], names: list[str]
+) -> None:
+    """The warden, which keeps the file later, finds it as it would write it."""
+    own = "ssh-rsa AAAA of the launch template\nssh-ed25519 AAAAC3Nza centavo-head"
+    keys = {"a-checkout": "ssh-ed25519 AAAAC3Nz/+a= ada@desk", "head.run-1": "ssh-ed25519 AAAAC3Nz/+b="}
+    node.cloud.objects |= {f"control/keys/{name}.pub": key.encode() for name, key in keys.items()}
+    node.cloud.objects["control/other/evil.pub"] = b"ssh-rsa AAAA"
+    file = node.home / ".ssh" / "authorized_keys"
+    file.parent.mkdir()
+    file.write_text(f"{own}\n")
+    for _ in range(2):
+        node.cloud.lease(**lease)
+        assert "names no bundle yet" in node.boot()
+        lines = [f"{' '.join(keys[name].split()[:2])} centavo:{name}" for name in names]
+        assert file.read_text() == with_keys(f"{own}\n", lines)
+    assert not lines or file.stat().st_mode & 0o777 == 0o600
+    node.cloud.lease(stage="ended", holder={"checkout": "gone"})
+    node.boot()
+    assert file.read_text() == f"{own}\n"
+
+
+def test_what_is_no_public_key_lets_nobody_in(node: Node) -> None:
+    file = node.home / ".ssh" / "authorized_keys"
+    file.parent.mkdir()
+    for content in (b"", b"ssh-ed25519", b'command="x" ssh-rsa AAAA', b"\xff\xfe", b"\nssh-rsa AAAA"):
+        node.cloud.objects["control/keys/a-checkout.pub"] = content
+        node.cloud.lease()
+        node.boot()
+        assert not file.exists()
+
+
 def test_an_application_that_failed_or_was_cut_short_is_made_again(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     node.cloud.lease()
     node.cloud.bundle()
@@ -227,7 +274,6 @@ def test_a_node_that_ansible_has_prepared_is_left_as_it_is(node: Node) -> None:
     service.parent.mkdir(parents=True)
     service.touch()
     assert node.boot() == "" and node.applied == []
-    assert "/bucket/control/lease.json" not in node.cloud.asked
 
 
 def test_the_program_looks_again_in_the_background_until_it_is_the_nodes_turn(

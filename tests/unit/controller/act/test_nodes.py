@@ -61,6 +61,8 @@ class Playbooks:
         if "manifest" in variables:
             assert Path(variables["sources"]).read_bytes() == b"sources"
             Path(variables["manifest"]).write_text(json.dumps(FROM_HEAD), encoding="utf-8")
+        if "public" in variables.get("controller", {}):
+            Path(variables["controller"]["public"]).write_bytes(b"ssh-ed25519 AAAA\n")
         return Outcome()
 
 
@@ -246,3 +248,15 @@ def test_a_controller_that_was_superseded_runs_no_playbook(desk: Desk) -> None:
     with pytest.raises(SupersededError):
         desk.nodes.start_training()
     assert desk.playbooks.played == []
+
+
+def test_a_placed_controller_gives_the_public_half_of_its_key_and_is_started_with_the_same_variables(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    assert desk.nodes.place_controller({"name": "test"}) == b"ssh-ed25519 AAAA\n"
+    desk.nodes.start_controller({"name": "test"})
+    placed, started = desk.playbooks.played
+    assert (placed["controller_step"], started["controller_step"]) == ("place", "start")
+    assert not Path(placed["controller"].pop("public")).exists()
+    assert placed["controller"] == started["controller"] == {"name": "test"}

@@ -14,8 +14,9 @@ from controller.commands.context import Context
 from controller.commands.shared import owned
 from controller.commands.shared.command import Command
 from controller.commands.shared.owned import PLACE, Owner, checkout_id, holder_of
+from controller.config.environment import Environment
 from controller.config.load import load_environment
-from controller.domain.errors import AwsError, JournalError, LockedError, SupersededError
+from controller.domain.errors import AwsError, ConfigError, JournalError, LockedError, SupersededError
 from controller.domain.lease import Fired, Lease, Place
 from controller.edges.clock import SystemClock
 from controller.owning import keys
@@ -70,6 +71,36 @@ def test_a_bucket_that_cannot_be_reached_ends_a_command_before_anything_costs(
     assert centavo(root, command) == AwsError.exit_code
     assert not (root / "runs").exists()
     assert slept == [3.0] * 3 and capsys.readouterr().out.count("is not known, and asked again") == 1
+
+
+@pytest.mark.parametrize("command", ALONE)
+def test_a_bucket_that_cannot_be_written_ends_a_command_before_anything_costs(
+    bucket: BucketInMemory, root: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def refuse(key: str) -> None:
+        raise AwsError(f"AWS did not write {key}: AccessDenied: ada may not s3:PutObject", "Check the credentials.")
+
+    monkeypatch.setattr(SystemClock, "sleep", lambda clock, seconds: None)
+    bucket.before_write = refuse
+    assert centavo(root, command) == AwsError.exit_code
+    told = capsys.readouterr().err
+    assert "control/lease.json: AccessDenied: ada may not s3:PutObject" in told and "Check the credentials." in told
+    assert not (root / "runs").exists() and bucket.kept == {}
+
+
+@pytest.mark.parametrize("command", [*ALONE, "take-over", "stop"])
+def test_two_clusters_of_one_name_end_a_command_before_anything_costs(
+    root: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def find(environment: Environment) -> None:
+        cluster = environment.settings.cluster
+        raise ConfigError(f"Several buckets carry the tag centavo:cluster = {cluster}: a, b.", "Destroy one of them.")
+
+    monkeypatch.setattr(owned, "bucket_of", find)
+    assert centavo(root, command) == ConfigError.exit_code
+    told = capsys.readouterr().err
+    assert "carry the tag centavo:cluster = test: a, b." in told and "Destroy one of them." in told
+    assert not (root / "runs").exists()
 
 
 def test_a_bucket_that_is_away_for_a_moment_ends_no_command(

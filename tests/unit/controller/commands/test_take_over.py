@@ -189,6 +189,24 @@ def test_the_new_key_is_offered_and_the_old_one_stays_terraforms(
     assert bucket.kept[keys.CLUSTER_KEY][0] == b"ssh-ed25519 FIRST\n"
 
 
+def test_a_run_that_ended_long_ago_is_brought_and_not_gone_on_with(
+    first: tuple[Controller, Ownership], bucket: BucketInMemory, root: Path, capsys: Captured
+) -> None:
+    journal, own = first[0].journal, first[1]
+    journal.end("finished", None, NOW)
+    journal.set_stage(Stage.ENDED)
+    own.end()
+    bucket.now += 1e7
+    assert centavo(root, "take-over") == 0
+    told = capsys.readouterr().out
+    assert "is in its stage `ended`" in told and "carries on" not in told
+    run = journal.info().run
+    assert centavo(root, "optimize", "--run", run) == 0
+    assert f"The run {run} has ended: there is nothing to do." in capsys.readouterr().out
+    assert centavo(root, "stop") == 1
+    assert "No run is under way in test." in capsys.readouterr().err
+
+
 def test_without_now_it_waits_until_the_lease_is_free(
     first: tuple[Controller, Ownership],
     bucket: BucketInMemory,

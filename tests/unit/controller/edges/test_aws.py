@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from controller.domain.errors import AwsError
 from controller.edges import aws
-from controller.edges.aws import Aws
+from controller.edges.aws import Aws, speak
 from tests.unit.controller.edges.bucket.on_moto import REGION, moto
 
 __all__ = ["moto"]
@@ -153,6 +153,27 @@ def test_a_cloud_that_does_not_answer_is_an_error_that_says_what_to_do(monkeypat
     with pytest.raises(AwsError, match="did not list the cluster's instances") as error:
         Aws(REGION).instances("c")
     assert "that the endpoint is up" in error.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "is_off"),
+    [
+        ("RequestTimeTooSkewed", "The difference between the request time and the current time is too large.", True),
+        ("RequestExpired", "Request has expired.", True),
+        ("SignatureDoesNotMatch", "Signature expired: 20261123T000000Z is now earlier than 20261123T001500Z", True),
+        ("InvalidSignatureException", "Signature not yet current: 20261123T003000Z is still later than now", True),
+        ("SignatureDoesNotMatch", "The request signature we calculated does not match", False),
+        ("AccessDenied", "User: ada is not authorized to perform: s3:PutObject", False),
+    ],
+)
+def test_a_clock_that_is_off_is_told_with_what_to_do(code: str, said: str, is_off: bool) -> None:
+    def refuse() -> None:
+        raise ClientError({"Error": {"Code": code, "Message": said}}, "Call")
+
+    with pytest.raises(AwsError, match="AWS did not take the lease") as refused:
+        speak("take the lease", refuse)
+    assert ("clock of this machine is off. Set it" in refused.value.next_step) is is_off
+    assert said in refused.value.what
 
 
 def test_an_endpoint_that_takes_connections_and_never_answers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

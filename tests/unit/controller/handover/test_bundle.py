@@ -56,7 +56,8 @@ def root(tmp_path: Path) -> Path:
     settings: dict[str, Any] = yaml.safe_load(yaml.safe_dump(SETTINGS))
     settings["aws"]["credentials_file"] = f"{PLACES}/credentials"
     settings["ssh"]["identity_file"] = f"{PLACES}/id"
-    for name, content in {**TAKEN, **LEFT, f"{PLACES}/id": "PRIVATE", "training.yml": "model: {}\n"}.items():
+    own = {f"{PLACES}/id": "PRIVATE", f"{PLACES}/id.pub": "PUBLIC", "training.yml": "model: {}\n"}
+    for name, content in {**TAKEN, **LEFT, **own}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     (tmp_path / "ansible/bin/bounded-ssh").chmod(0o755)
@@ -87,6 +88,15 @@ def test_no_secret_is_in_it_wherever_it_lies(root: Path) -> None:
     archive = opened(bundle_of(root))
     contents = [file.read() for entry in archive if (file := archive.extractfile(entry)) is not None]
     assert contents and not [content for content in contents if b"PRIVATE" in content or b"SECRET" in content]
+
+
+@pytest.mark.parametrize("taken", [None, "OF THE FIRST CHECKOUT"])
+def test_it_has_the_public_key_of_the_cluster_whoever_made_that(root: Path, taken: str | None) -> None:
+    """Terraform would replace the key of the cluster by the one of the head's controller otherwise."""
+    if taken is not None:
+        (root / ".centavo/test/cluster_key.pub").write_text(taken)
+    found = opened(bundle_of(root)).extractfile(".centavo/test/cluster_key.pub")
+    assert found is not None and found.read().decode() == (taken or "PUBLIC")
 
 
 def test_the_same_files_give_the_same_bytes_whatever_their_times(root: Path) -> None:

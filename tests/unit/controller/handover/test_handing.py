@@ -11,16 +11,18 @@ import pytest
 
 from controller.cluster import LiveCluster
 from controller.config.settings import WheelhouseSettings
-from controller.domain.errors import AnsibleError, CentavoError, HeadError, SupplyError
+from controller.domain.errors import AnsibleError, AwsError, CentavoError, HeadError, SupplyError
 from controller.domain.lease import Lease, Place
 from controller.handover.handing import Handing
 from controller.handover.kit import Kit
-from controller.owning.keys import JOURNAL_NAME, LEASE, of_run
+from controller.owning.keys import JOURNAL_NAME, LEASE, head_key, of_run, public_key
 from controller.owning.lease_document import to_document
 from tests.unit.controller.handover.tools_in_memory import TOOLS_DIGEST, NoTools, ToolsInMemory
 from tests.unit.controller.harness import Controller, new_world
 from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, claim
 from tests.unit.controller.supplying import Builder, NoBuilder, WorldStore
+
+PUBLIC = b"ssh-ed25519 AAAA centavo-controller\n"
 
 
 class Nodes:
@@ -35,11 +37,13 @@ class Nodes:
         assert instances == [] and with_head
         self._do("configure")
 
-    def place_controller(self, controller: Mapping[str, Any]) -> None:
+    def place_controller(self, controller: Mapping[str, Any]) -> bytes:
         self.placed = controller
         self._do("place")
+        return PUBLIC
 
-    def start_controller(self) -> None:
+    def start_controller(self, controller: Mapping[str, Any]) -> None:
+        assert controller == self.placed
         self._do("start")
         self.on_start()
 
@@ -73,6 +77,7 @@ class HandedRun:
         self.one = Controller(self.world, root)
         self.one.bring_up()
         self.run = self.one.journal.info().run
+        self.one.environment.public_key_file.write_bytes(b"ssh-ed25519 BBBB ada@desk\n")
         self.bucket, self.store, self.notes = BucketInMemory(), WorldStore(), list[str]()
         self.kit = Kit(None, self.store, NoBuilder(), NoTools(), self.notes.append)
         self.nodes = Nodes(self.take_the_lease)
@@ -89,10 +94,14 @@ class HandedRun:
         self.write_lease()
         self.bucket.put(of_run(self.run, JOURNAL_NAME), b"", 2)
 
+    def give_back(self) -> None:
+        assert self.bucket.kept[head_key(self.run)][0] == PUBLIC, "nodes let the key in before the head needs it"
+        self.nodes.done.append("give back")
+
     def hand_over(self) -> Lease:
         handing = Handing(
             self.one.environment, cast(LiveCluster, self.cluster), self.one.journal, self.one.clock, self.store,
-            self.bucket, self.kit, lambda: "a-lineage", lambda: self.nodes.done.append("give back"), self.notes.append,
+            self.bucket, self.kit, 1, lambda: "a-lineage", self.give_back, self.notes.append,
         )  # fmt: skip
         return handing.hand_over()
 
@@ -112,6 +121,16 @@ def test_the_lease_is_given_back_when_all_is_placed_and_the_head_takes_it(handed
     assert placed["sha256"] in key and placed["size"] == len(content) and key in placed["url"]
     assert ["--run", handed.run] == placed["options"][3:5]
     assert (placed["lineage"], placed["packages"], placed["tools"]) == ("a-lineage", None, None)
+
+
+def test_the_heads_own_key_takes_the_place_of_earlier_heads_keys_and_of_no_other(handed: HandedRun) -> None:
+    handed.bucket.put(head_key("run-before"), b"ssh-ed25519 OLD\n", 1)
+    handed.bucket.put(head_key(handed.run), b"ssh-ed25519 OLD\n", 1)
+    handed.bucket.put(public_key("desk"), b"ssh-ed25519 DESK\n", 1)
+    handed.hand_over()
+    offered = {key: kept[0] for key, kept in handed.bucket.kept.items() if key.startswith("control/keys/")}
+    assert offered == {head_key(handed.run): PUBLIC, public_key("desk"): b"ssh-ed25519 DESK\n"}
+    assert not any("identity" in name for name in handed.nodes.placed if name != "identity_on_head")
 
 
 def test_a_head_with_a_wheelhouse_gets_packages_and_tools_before_the_lease_is_given_back(
@@ -153,6 +172,17 @@ def test_a_controller_that_does_not_take_the_lease_is_stopped(handed: HandedRun)
     with pytest.raises(HeadError, match="did not take the cluster's lease within 30 s"):
         handed.hand_over()
     assert handed.nodes.done[-1] == "stop"
+    assert head_key(handed.run) not in handed.bucket.kept, "its key is withdrawn"
+
+
+def test_a_bucket_that_takes_no_key_leaves_the_run_here(handed: HandedRun) -> None:
+    def lock(key: str) -> None:
+        handed.bucket.is_reachable = False
+
+    handed.bucket.before_write = lock
+    with pytest.raises(AwsError):
+        handed.hand_over()
+    assert handed.nodes.done == ["configure", "place"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_on_the_head_its_own_role_key_and_way_to_the_nodes_hold(tmp_path: Path) 
     here = load_environment(tmp_path, "test", {}).with_interval(7.0)
     there = load_environment(tmp_path, "test", variables_on_head(here, {})).settings
     assert there.aws.credentials_file is None and there.aws.environment == {"GOGC": "400"}
-    assert not there.ssh.jump_through_head and str(there.ssh.identity_file) == ".centavo/test/run_key"
+    assert not there.ssh.jump_through_head and str(there.ssh.identity_file) == ".centavo/test/controller_key"
     assert not there.controller.detach, "a controller on the head hands nothing over"
     assert there.controller.interval_s == 7.0
     assert there.limits == here.settings.limits
@@ -66,4 +66,5 @@ def test_a_head_with_a_wheelhouse_has_a_python_for_the_controller_alone(tmp_path
     settings["nodes"]["wheelhouse"] = {"python": "3.11", "glibc": "2.36"}
     file.write_text(yaml.safe_dump(settings))
     told = variables_for_ansible(load_environment(tmp_path, "test", {}), "r", "p", {})
+    assert not any("/home/ada/.ssh/id" in str(value) for value in told.values()), "no way to the person's key"
     assert (told["python"], told["name"]) == ("~/c/controller-python/bin/python", "test")

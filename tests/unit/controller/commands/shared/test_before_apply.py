@@ -14,7 +14,7 @@ from controller.commands.shared import before_apply
 from controller.commands.shared.before_apply import check_before_apply
 from controller.config.environment import Environment
 from controller.config.settings import parse_settings
-from controller.domain.errors import CentavoError
+from controller.domain.errors import CentavoError, ConfigError
 from controller.edges.account import permissions
 from controller.edges.account.permissions import declared_actions, principal_of, refused_actions
 from controller.edges.terraform_plan import Plan, parse_plan
@@ -47,6 +47,34 @@ def test_a_private_head_needs_the_programs_of_a_session_before_it_is_bought(
     check_before_apply(environment(tmp_path), plan_of(public=True))
     check_before_apply(environment(tmp_path, jump=False), plan_of(public=False))
     check_before_apply(environment(tmp_path), Plan(()))
+
+
+@pytest.mark.parametrize(
+    ("action", "bucket", "is_second"),
+    [("create", "test-1", True), ("create", None, False), ("no-op", "test-1", False), ("update", "test-1", False)],
+)
+def test_a_second_cluster_of_one_name_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, bucket: str | None, is_second: bool
+) -> None:
+    asked: list[str] = []
+
+    def find(region: str, cluster: str) -> str | None:
+        asked.append(cluster)
+        return bucket
+
+    monkeypatch.setattr(before_apply, "find_bucket", find)
+    change = {"actions": [action], "before": None if action == "create" else {}, "after": {}}
+    resource = {"address": "aws_s3_bucket.this", "type": "aws_s3_bucket", "change": change}
+    plan = parse_plan({"format_version": "1.2", "resource_changes": [resource]})
+    if not is_second:
+        check_before_apply(environment(tmp_path), plan)
+        assert asked == (["test"] if action == "create" else [])
+        return
+    with pytest.raises(
+        ConfigError, match=r"A cluster test exists, with the bucket test-1\..* Nothing was made"
+    ) as error:
+        check_before_apply(environment(tmp_path), plan)
+    assert "take-over` controls that cluster" in error.value.next_step and "another name" in error.value.next_step
 
 
 def test_credentials_that_lack_a_permission_are_told_which_and_what_gives_it(

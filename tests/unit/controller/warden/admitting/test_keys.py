@@ -9,11 +9,25 @@ from typing import Any
 
 import pytest
 
-from controller.warden.admitting.keys import BEGIN, END, FOLLOW_S, MOST_KEYS, Door, public_key, with_keys
+from controller.owning import keys
+from controller.record.journal import Stage
+from controller.warden.admitting.keys import (
+    BEGIN,
+    END,
+    ENDED,
+    FOLLOW_S,
+    HEAD,
+    KEYS_PREFIX,
+    MOST_KEYS,
+    Door,
+    public_key,
+    with_keys,
+)
 from controller.warden.bucket import Bucket
 from tests.unit.controller.warden.stand_ins import S3
 
-OWN = "ssh-rsa AAAAB3Nza the-clusters-key\n# a note\n"
+OWN = "ssh-rsa AAAAB3Nza the-clusters-key\n# a note\nssh-ed25519 AAAAC3Nza centavo-head\n"
+"""What is never touched; the last line is the launcher's key (ansible/roles/head)."""
 
 
 def key(letter: str, kind: str = "ssh-ed25519") -> str:
@@ -54,11 +68,11 @@ def world(tmp_path: Path) -> World:
 def test_a_new_holders_key_is_let_in_and_goes_with_its_holder(world: World) -> None:
     assert world.file.read_text() == OWN
     world.offer("b", f"{key('b')} ada@desk\n", generation=2)
-    assert world.look() == f"{OWN}{BEGIN}\n{key('b')} centavo-b\n{END}\n"
+    assert world.look() == f"{OWN}{BEGIN}\n{key('b')} centavo:b\n{END}\n"
     assert world.file.stat().st_mode & 0o777 == 0o600
     world.offer("c", key("c"), generation=3)
     del world.s3.objects["control/keys/b.pub"]
-    assert world.look() == f"{OWN}{BEGIN}\n{key('c')} centavo-c\n{END}\n"
+    assert world.look() == f"{OWN}{BEGIN}\n{key('c')} centavo:c\n{END}\n"
     del world.s3.objects["control/keys/c.pub"]
     assert world.look() == OWN
     assert len(world.told) == 3
@@ -69,7 +83,7 @@ def test_what_lies_there_already_is_read_at_the_start(tmp_path: Path) -> None:
     world.offer("b", key("b"))
     again = Door(world.bucket, world.file, world.told.append, lambda: 0.0)
     again.follow(world.bucket.look())
-    assert "centavo-b" in world.file.read_text()
+    assert "centavo:b" in world.file.read_text()
 
 
 def test_the_bucket_is_asked_for_keys_only_for_a_while_after_a_change(world: World) -> None:
@@ -78,17 +92,56 @@ def test_the_bucket_is_asked_for_keys_only_for_a_while_after_a_change(world: Wor
     assert world.look() == OWN, "the holder is the same, and long ago its key could have come"
     world.s3.lease(generation=2)
     world.look()
-    assert "centavo-b" in world.file.read_text()
+    assert "centavo:b" in world.file.read_text()
 
 
 def test_a_bucket_that_does_not_answer_changes_nothing(world: World) -> None:
     world.offer("b", key("b"), generation=2)
     world.look()
     world.s3.is_there = False
-    assert "centavo-b" in world.look()
+    assert "centavo:b" in world.look()
     world.s3.is_there = True
     world.door.follow(world.bucket.look())
-    assert "centavo-b" in world.file.read_text()
+    assert "centavo:b" in world.file.read_text()
+
+
+def test_the_heads_key_counts_while_its_run_goes_on(world: World) -> None:
+    let_in = f"{OWN}{BEGIN}\n{key('h')} centavo:head.run-1\n{END}\n"
+    world.offer("head.run-1", key("h"))
+    assert world.look() == let_in, "the hand-over's machine still holds the lease"
+    for stage in ("training", "ending"):
+        world.s3.lease(generation=2, stage=stage)
+        assert world.look() == let_in
+    world.look(FOLLOW_S + 1)
+    world.s3.lease(generation=2, stage="ended")
+    assert world.look() == OWN, "its object still lies in the bucket"
+    world.s3.lease(generation=3, run="run-2")
+    assert world.look() == OWN, "the next run is another's"
+
+
+@pytest.mark.parametrize("lease", [{"run": None}, {"fired": {"by": "worker"}}, {"run": "../run-1"}])
+def test_the_heads_key_does_not_count_where_its_run_does_not_go_on(world: World, lease: dict[str, Any]) -> None:
+    world.offer("head.run-1", key("h"), generation=2)
+    assert "centavo:head.run-1" in world.look()
+    world.s3.lease(generation=2, **lease)
+    assert world.look() == OWN
+    del world.s3.objects["control/lease.json"]
+    world.offer("head.None", key("x"))
+    assert world.look() == OWN
+
+
+def test_a_lease_that_is_given_back_makes_the_nodes_look_for_keys(world: World) -> None:
+    world.look(FOLLOW_S + 1)
+    world.offer("head.run-1", key("h"))
+    assert world.look() == OWN
+    world.s3.lease(generation=1, released=True)
+    assert "centavo:head.run-1" in world.look()
+
+
+def test_controller_and_warden_have_the_same_names() -> None:
+    assert keys.head_key("run-1") == f"{KEYS_PREFIX}{HEAD}run-1.pub"
+    assert keys.public_key("a") == f"{KEYS_PREFIX}a.pub"
+    assert Stage.ENDED.value == ENDED
 
 
 @pytest.mark.parametrize(
@@ -119,17 +172,17 @@ def test_a_strange_name_or_too_many_keys_are_left_out(world: World) -> None:
     for number in range(MOST_KEYS + 3):
         world.offer(f"n{number}", key(chr(97 + number)))
     lines = world.look().splitlines()
-    assert [line.rpartition("-")[2] for line in lines if line.endswith(tuple("0123456789"))] == ["n3", "n4", "n5", "n6"]
+    assert [line.rpartition(":")[2] for line in lines if line.endswith(tuple("0123456789"))] == ["n3", "n4", "n5", "n6"]
     assert "ssh-rsa AAAA" not in lines
 
 
 def test_the_comment_of_a_key_is_not_taken_over() -> None:
     line = public_key(f"{key('a')} evil comment".encode(), "name.pub")
-    assert line == f"{key('a')} centavo-name"
+    assert line == f"{key('a')} centavo:name"
 
 
 def test_a_file_whose_end_mark_is_lost_is_mended() -> None:
-    torn = f"{BEGIN}\n{key('a')} centavo-a\n{OWN}"
+    torn = f"{BEGIN}\n{key('a')} centavo:a\n{OWN}"
     assert with_keys(torn, []) == OWN
     assert with_keys(torn, [key("b")]) == f"{OWN}{BEGIN}\n{key('b')}\n{END}\n"
 
@@ -138,4 +191,4 @@ def test_a_key_of_ssh_keygen_is_let_in(tmp_path: Path) -> None:
     for kind in ("ed25519", "rsa", "ecdsa"):
         subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", tmp_path / kind], check=True)
         line = public_key((tmp_path / f"{kind}.pub").read_bytes(), "me.pub")
-        assert line is not None and line.endswith("centavo-me")
+        assert line is not None and line.endswith("centavo:me")
