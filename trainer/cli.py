@@ -267,14 +267,14 @@ def _plan_memory(options: argparse.Namespace) -> int:
 
 def _memory_plan(options: argparse.Namespace) -> MemoryPlan:
     """Returns what a training needs. The manifest of a prepared corpus is read, and nothing else of it."""
-    from trainer.data.prepared.prepared_corpus import open_corpus
+    from trainer.data.opening import open_prepared
     from trainer.settings.file import read
     from trainer.training.memory_plan import plan_of
 
     settings = read(options.config, options.overrides)
-    if settings.corpus.directory is None or settings.corpus.kind != "prepared":
+    if not settings.corpus.is_prepared:
         return plan_of(settings, None)
-    return plan_of(settings, open_corpus(settings.corpus.directory, Path(settings.cache).expanduser()).manifest)
+    return plan_of(settings, open_prepared(settings.corpus, Path(settings.cache).expanduser()).manifest)
 
 
 def _attach(options: argparse.Namespace) -> int:

@@ -31,7 +31,7 @@ def fingerprint(settings: Settings) -> str:
     shaping = settings.model_dump(include=SHAPING)
     for not_shaping in ("prefetch", "prefetch_threads"):
         shaping["batch"].pop(not_shaping)
-    if settings.corpus.kind == "prepared":
+    if settings.corpus.is_prepared:
         shaping["corpus"] = None  # its digest tells it, wherever it lies
     shaping["model"]["format"] = FORMAT
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

@@ -19,7 +19,7 @@ from trainer.preparing.destinations import Destinations, assign
 from trainer.preparing.duplicates import find_duplicates
 from trainer.preparing.encoding import EncodingJob, encode
 from trainer.preparing.errors import PreparationError
-from trainer.preparing.gathering import GatheringJob, gather
+from trainer.preparing.gathering import GatheringJob, ShardJob, gather
 from trainer.preparing.learning import learned, sampled, sentences_of
 from trainer.preparing.pool import Pool, pool
 from trainer.preparing.report import report_of
@@ -87,7 +87,7 @@ def prepare_by(engine: Engine, settings: PreparationSettings) -> Manifest:
     texts = [text for split in SPLITS for text in texts_of(settings, split)]
     filters_of(settings)  # a package that is missing is told before anything is read
     with work_folder(settings, texts) as work:
-        if (there := _present(storage, _described(settings))) is not None:
+        if (there := present(storage, settings)) is not None:
             log.info("%s is prepared already", settings.output)
             return there
         manifest = engine(Preparation(settings, texts, work, storage))
@@ -95,13 +95,13 @@ def prepare_by(engine: Engine, settings: PreparationSettings) -> Manifest:
         return manifest
 
 
-def _present(storage: Storage, described: dict[str, Any]) -> Manifest | None:
-    """Returns the manifest that is there. Raises PreparationError where it is that of another corpus."""
-    content = storage.get(FILE_NAME)
+def present(storage: Storage, settings: PreparationSettings, name: str = FILE_NAME) -> Manifest | None:
+    """Returns the manifest that is there under `name`. Raises PreparationError where it is that of another corpus."""
+    content = storage.get(name)
     if content is None:
         return None
-    manifest = parse_manifest(content, f"{storage.location}/{FILE_NAME}")
-    if manifest.prepared.get("settings") != described:
+    manifest = parse_manifest(content, f"{storage.location}/{name}")
+    if manifest.prepared.get("settings") != _described(settings):
         raise PreparationError(
             f"{storage.location} has a corpus already that was prepared with other settings: give another output, or "
             "remove that one"
@@ -185,6 +185,12 @@ def _encode(cleaned: Cleaned, destinations: Destinations, work: WorkFolder, work
     return list(_told("chunks encoded", workers.results(encode, jobs)))
 
 
+def shard_jobs(output: str, work: WorkFolder, destinations: Destinations, pieces: int) -> Iterator[ShardJob]:
+    """Yields the shards to write at `output`, for a vocabulary of so many pieces."""
+    for place, (split, number) in enumerate(destinations.shards):
+        yield ShardJob(place, split, number, pieces, output, work.shard(place))
+
+
 def _gather(
     settings: PreparationSettings,
     encoded: Sequence[Path],
@@ -193,10 +199,7 @@ def _gather(
     work: WorkFolder,
     workers: Pool,
 ) -> list[ShardEntry]:
-    jobs = (
-        GatheringJob(encoded, place, split, number, pieces, settings.output, work.shard(place))
-        for place, (split, number) in enumerate(destinations.shards)
-    )
+    jobs = (GatheringJob(job, encoded) for job in shard_jobs(settings.output, work, destinations, pieces))
     return list(_told("shards written", workers.results(gather, jobs)))
 
 
