@@ -39,13 +39,12 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         NoJavaError: There is no Java that Spark can run on.
         SparkError: Spark does not start.
     """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["JAVA_HOME"] = str(java_home(os.environ))
     options = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
     }
     if is_local(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
