@@ -22,6 +22,11 @@ class Score:
     exact_match: float
     signature: str
 
+    @property
+    def told(self) -> str:
+        """The score for a person."""
+        return f"BLEU {self.bleu:.2f} ({self.signature}), exact match {self.exact_match:.2%}"
+
 
 @dataclass(frozen=True)
 class Statistics:

@@ -45,6 +45,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.executorEnv.PYTHONWARNINGS": "ignore::FutureWarning",  # Petastorm's, about pyarrow
     }
     if is_local(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)

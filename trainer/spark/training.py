@@ -1,0 +1,95 @@
+"""A training whose ranks are started by `horovod.spark.run`, on the session that has perhaps prepared the corpus.
+
+The world is static: a rank that is lost ends the training, and `resume` continues it from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import horovod.spark
+from pyspark.sql import SparkSession
+
+from trainer.messages.lines import Silent
+from trainer.settings.training import Settings
+from trainer.spark.session import SparkError, is_local
+from trainer.storage.opening import open_storage
+from trainer.training.results import fetch_results
+from trainer.worker.rank import Outcome, Rank
+
+log = logging.getLogger(__name__)
+
+LOOPBACK_INTERFACE = "lo"
+START_TIMEOUT_S = 600
+
+
+def train_on_spark(
+    spark: SparkSession,
+    settings: Settings,
+    ranks: int | None = None,
+    resume: bool = False,
+    interface: str | None = None,
+) -> list[Outcome]:
+    """Trains with one rank in each of so many tasks of Spark.
+
+    Args:
+        spark: The session.
+        settings: The training. Every task must see its storage and its corpus.
+        ranks: How many ranks train; None: as many as Spark runs tasks at a time.
+        resume: Continues from the newest usable checkpoint of the storage.
+        interface: The network interface by which the ranks reach each other; None: Horovod looks for one. On one
+            machine it is the loopback.
+
+    Returns:
+        How the part of each rank ended: all have finished, or all were told to stop.
+
+    Raises:
+        SparkError: A rank has failed, or Spark has no room for so many.
+    """
+    at_once = spark.sparkContext.defaultParallelism
+    wanted = at_once if ranks is None else ranks
+    here = is_local(spark.sparkContext.master)
+    if here and wanted > at_once:
+        raise SparkError(
+            f"{wanted} ranks need {wanted} tasks at a time, and the master {spark.sparkContext.master} runs {at_once}: "
+            f"use --master local[{wanted}]"
+        )
+    nics = interface or (LOOPBACK_INTERFACE if here else None)
+    try:
+        outcomes = horovod.spark.run(
+            _rank,
+            args=(settings.model_dump_json(), resume),
+            num_proc=wanted,
+            start_timeout=START_TIMEOUT_S,
+            use_gloo=True,
+            nics={nics} if nics else None,
+            verbose=0,
+        )
+    except Exception as error:  # Horovod raises Exception itself
+        raise SparkError(
+            f"a rank has failed: its reason is above, and in its iteration fact in {settings.facts.path} on its node "
+            f"({str(error).strip().splitlines()[0]})"
+        ) from error
+    return [Outcome(outcome) for outcome in outcomes]
+
+
+def _rank(settings: str, resume: bool) -> str:
+    """Trains as one rank, in a process that Horovod has started. Returns how it ended."""
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S"
+    )
+    rank = Rank.of(Settings.model_validate_json(settings))
+    training = rank.prepare(Silent(), resume=resume)
+    if training is None:
+        raise SparkError("the rank could not be prepared")
+    rank.requests.stop_on_signals()
+    outcome = rank.train(training, Silent())
+    if outcome in (Outcome.FAILED, Outcome.CUT_OFF):
+        raise SparkError(f"the rank has {outcome.value}")
+    return outcome.value
+
+
+def copy_results(settings: Settings, results: Path) -> None:
+    """Copies the results of a finished training into a folder. Raises StorageError."""
+    fetch_results(open_storage(settings.storage), results)
