@@ -56,7 +56,7 @@ def _add_train(commands: _Commands) -> None:
                        help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
     _add_master(train)
     train.add_argument(
-        "--ranks", type=int, help="how many ranks train (default: as many tasks as Spark runs at a time)"
+        "--ranks", type=int, help="how many ranks train (default: as many as Spark runs tasks at a time)"
     )
     train.add_argument("--resume", action="store_true",
                        help="continue from the newest usable checkpoint of the storage; without it the training "

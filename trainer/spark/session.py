@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -50,6 +51,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
     if is_local(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
         options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of every connection
     builder = SparkSession.builder.appName("centavo").master(master)
     for name, value in options.items():
         builder = builder.config(name, value)

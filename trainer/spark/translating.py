@@ -96,8 +96,8 @@ def _counted(
 ) -> Iterator[pd.DataFrame]:
     for batch in batches:
         if len(batch):
-            sides = (batch[column].fillna("").tolist() for column in (hypotheses, references))
-            counted = statistics_of(*sides, tokenize, lowercase)
+            found, wanted = (batch[column].fillna("").tolist() for column in (hypotheses, references))
+            counted = statistics_of(found, wanted, tokenize, lowercase)
             yield pd.DataFrame([astuple(counted)], columns=[part.split()[0] for part in STATISTICS.split(", ")])
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +124,10 @@ def _write_chosen(path: Path, destinations: Destinations, sample: Sequence[NDArr
         of_chunk = np.zeros(len(places), dtype=np.uint8)
         of_chunk[indices] = 1
         is_sampled.append(of_chunk)
-    arrays = {"places": np.concatenate(destinations.of_chunk), "is_sampled": np.concatenate(is_sampled)}
+    arrays: dict[str, NDArray[Any]] = {
+        "places": np.concatenate(destinations.of_chunk),
+        "is_sampled": np.concatenate(is_sampled),
+    }
     with replaced(path) as temporary, temporary.open("wb") as file:
         file.writelines(encoded_arrays(arrays))
 
