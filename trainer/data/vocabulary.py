@@ -48,7 +48,10 @@ class VocabularyError(ValueError):
 
 
 class _Watched(Iterator[str]):
-    """Sentences for SentencePiece, which takes an error of its iterator for the end of the text."""
+    """Sentences for SentencePiece, which takes an error of its iterator for the end of the text, or breaks over it.
+
+    An error ends the sentences. `raise_again` raises it when SentencePiece is done.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = iter(texts)
@@ -62,7 +65,7 @@ class _Watched(Iterator[str]):
             raise
         except Exception as error:
             self._error = error
-            raise
+            raise StopIteration from error
 
     def raise_again(self) -> None:
         """Raises the error that ended the text, if one did."""
