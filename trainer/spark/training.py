@@ -47,20 +47,12 @@ def train_on_spark(
     Raises:
         SparkError: A rank has failed, or Spark has no room for so many.
     """
-    at_once = spark.sparkContext.defaultParallelism
-    wanted = at_once if ranks is None else ranks
-    here = is_local(spark.sparkContext.master)
-    if here and wanted > at_once:
-        raise SparkError(
-            f"{wanted} ranks need {wanted} tasks at a time, and the master {spark.sparkContext.master} runs {at_once}: "
-            f"use --master local[{wanted}]"
-        )
-    nics = interface or (LOOPBACK_INTERFACE if here else None)
+    nics = interface or (LOOPBACK_INTERFACE if is_local(spark.sparkContext.master) else None)
     try:
         outcomes = horovod.spark.run(
             _rank,
             args=(settings.model_dump_json(), resume),
-            num_proc=wanted,
+            num_proc=_number_of_ranks(spark, ranks),
             start_timeout=START_TIMEOUT_S,
             use_gloo=True,
             nics={nics} if nics else None,
@@ -72,6 +64,19 @@ def train_on_spark(
             f"({str(error).strip().splitlines()[0]})"
         ) from error
     return [Outcome(outcome) for outcome in outcomes]
+
+
+def _number_of_ranks(spark: SparkSession, wanted: int | None) -> int:
+    """Returns how many ranks train. Raises SparkError where Spark cannot run so many tasks at a time."""
+    master, at_once = spark.sparkContext.master, spark.sparkContext.defaultParallelism
+    if wanted is None:
+        return int(at_once)
+    if wanted < 1 or (is_local(master) and wanted > at_once):
+        raise SparkError(
+            f"{wanted} ranks cannot train: the master {master} runs from 1 to {at_once} tasks at a time. For more, use "
+            "--master local[N]"
+        )
+    return wanted
 
 
 def _rank(settings: str, resume: bool) -> str:

@@ -19,6 +19,7 @@ from trainer.data.prepared.array_file import mapped_arrays
 from trainer.data.prepared.manifest import ShardEntry
 from trainer.data.vocabulary import Vocabulary
 from trainer.preparing.encoding import encoded_pairs
+from trainer.preparing.errors import PreparationError
 from trainer.preparing.gathering import ShardJob, write_once
 
 ROW_GROUP_MB = 32
@@ -89,6 +90,7 @@ def _encoded(names: list[str], chosen: Path, vocabulary: Path, batches: Iterable
     for batch in batches:
         places = places_of[batch["number"].to_numpy()]
         kept, places = batch[places >= 0], places[places >= 0]
+        _check_ends(kept)
         shard = encoded_pairs(list(zip(kept["source"], kept["target"], strict=True)), learned)
         ids = np.split(shard.ids.astype(np.int32), np.cumsum(shard.pieces)[:-1]) if len(shard) else []
         yield pd.DataFrame(
@@ -101,6 +103,17 @@ def _encoded(names: list[str], chosen: Path, vocabulary: Path, batches: Iterable
                 TARGET_IDS.name: [bytes(TARGET_IDS.codec.encode(TARGET_IDS, one)) for one in ids[1::2]],
             }
         )
+
+
+def _check_ends(pairs: pd.DataFrame) -> None:
+    """Raises PreparationError for a sentence that Petastorm would give back without its last character."""
+    for side in (SOURCE.name, TARGET.name):
+        ends = pairs[pairs[side].str.endswith("\0")]
+        if len(ends):
+            raise PreparationError(
+                f"a {side} sentence ends with the character NUL, which Petastorm drops: {ends[side].iloc[0][:80]!r}. "
+                "Set normalise.control to true, or take the built-in engine"
+            )
 
 
 def _gathered(folder: Path, job: ShardJob) -> ShardEntry:

@@ -70,7 +70,7 @@ def test_a_dirty_corpus_of_many_chunks_is_prepared_to_the_same_bytes(tmp_path: P
 
 def test_settings_that_change_what_is_kept_give_the_same_bytes_too(tmp_path: Path, spark: Any) -> None:
     """No duplicates are looked for, pairs are held out, marks without width stay, and the vocabulary is another one."""
-    pairs = [*PAIRS[:300], *PAIRS[:50], ("a\u200bb c", "d\x07e f")]
+    pairs = [*PAIRS[:300], *PAIRS[:50], ("a\u200bb c", "d\x07e\0 f")]
     here = preparation(
         tmp_path,
         train=[write_pairs(tmp_path / "raw", "some", pairs)],
@@ -84,6 +84,13 @@ def test_settings_that_change_what_is_kept_give_the_same_bytes_too(tmp_path: Pat
     there = elsewhere(here, "spark")
     assert prepare(spark, there) == prepare_corpus(here, 1)
     assert files_of(there.output) == files_of(here.output)
+
+
+def test_text_that_petastorm_would_change_is_refused(tmp_path: Path, spark: Any) -> None:
+    raw = write_pairs(tmp_path / "raw", "nul", [*PAIRS[:100], ("ends with", "nada\0")])
+    settings = preparation(tmp_path, train=[raw], normalise={"control": False}, vocabulary={"size": 320})
+    with pytest.raises(PreparationError, match=r"a target sentence ends with .* NUL, .*'nada\\x00'.*normalise.control"):
+        prepare(spark, settings)
 
 
 @pytest.mark.parametrize("stage", ["find_duplicates", "write_pairs", "gather_shards", "manifest_of"])
