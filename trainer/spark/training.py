@@ -6,6 +6,7 @@ The world is static: a rank that is lost ends the training, and `resume` continu
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 
 import horovod.spark
@@ -16,7 +17,7 @@ from trainer.settings.training import Settings
 from trainer.spark.session import SparkError, is_local
 from trainer.storage.opening import open_storage
 from trainer.training.results import fetch_results
-from trainer.worker.rank import Outcome, Rank
+from trainer.worker.rank import EXIT_FAILED, Outcome, Rank
 
 log = logging.getLogger(__name__)
 
@@ -56,12 +57,14 @@ def train_on_spark(
             start_timeout=START_TIMEOUT_S,
             use_gloo=True,
             nics={nics} if nics else None,
+            stdout=sys.stdout,  # what ranks write comes here, wherever they run
+            stderr=sys.stderr,
             verbose=0,
         )
     except Exception as error:  # Horovod raises Exception itself
         raise SparkError(
-            f"a rank has failed: its reason is above, and in its iteration fact in {settings.facts.path} on its node "
-            f"({str(error).strip().splitlines()[0]})"
+            f"the training on Spark has failed: {' '.join(str(error).split())}. A rank that fails logs its reason above, "
+            f"and writes it into its iteration fact ({settings.facts.path} on its node)"
         ) from error
     return [Outcome(outcome) for outcome in outcomes]
 
@@ -87,11 +90,11 @@ def _rank(settings: str, resume: bool) -> str:
     rank = Rank.of(Settings.model_validate_json(settings))
     training = rank.prepare(Silent(), resume=resume)
     if training is None:
-        raise SparkError("the rank could not be prepared")
+        sys.exit(EXIT_FAILED)  # the reason is logged, and in the fact
     rank.requests.stop_on_signals()
     outcome = rank.train(training, Silent())
     if outcome in (Outcome.FAILED, Outcome.CUT_OFF):
-        raise SparkError(f"the rank has {outcome.value}")
+        sys.exit(EXIT_FAILED)
     return outcome.value
 
 

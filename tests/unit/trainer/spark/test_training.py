@@ -43,7 +43,7 @@ def test_a_rank_that_cannot_begin_ends_the_training_with_its_reason(
     corpus = {"kind": "prepared", "directory": str(tmp_path / "nowhere")}
     assert run(tmp_path, "--ranks", "1", corpus=corpus) == 2
     told = capfd.readouterr().err
-    assert "error: a rank has failed" in told
+    assert "error: the training on Spark has failed: Horovod detected" in told
     assert "nowhere is no prepared corpus: manifest.json is missing" in told
 
 
