@@ -63,8 +63,8 @@ def train_on_spark(
         )
     except Exception as error:  # Horovod raises Exception itself
         raise SparkError(
-            f"the training on Spark has failed: {' '.join(str(error).split())}. A rank that fails logs its reason above, "
-            f"and writes it into its iteration fact ({settings.facts.path} on its node)"
+            f"the training on Spark has failed: {' '.join(str(error).split())}. A rank that fails logs its reason "
+            f"above, and writes it into its iteration fact ({settings.facts.path} on its node)"
         ) from error
     return [Outcome(outcome) for outcome in outcomes]
 
