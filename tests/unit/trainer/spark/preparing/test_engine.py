@@ -87,8 +87,8 @@ def test_settings_that_change_what_is_kept_give_the_same_bytes_too(tmp_path: Pat
 
 
 def test_text_that_petastorm_would_change_is_refused(tmp_path: Path, spark: Any) -> None:
-    raw = write_pairs(tmp_path / "raw", "nul", [*PAIRS[:100], ("ends with", "nada\0")])
-    settings = preparation(tmp_path, train=[raw], normalise={"control": False}, vocabulary={"size": 320})
+    raw = write_pairs(tmp_path / "raw", "nul", [*PAIRS[:300], ("ends with", "nada\0")])
+    settings = preparation(tmp_path, train=[raw], normalise={"control": False})
     with pytest.raises(PreparationError, match=r"a target sentence ends with .* NUL, .*'nada\\x00'.*normalise.control"):
         prepare(spark, settings)
 
