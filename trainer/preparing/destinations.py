@@ -43,8 +43,9 @@ def assign(
     Raises:
         PreparationError: A split would be empty.
     """
-    split_of = np.concatenate([np.full(one.kept, SPLITS.index(one.split)) for one in chunks])  # (pairs,)
-    split_of[~np.concatenate(kept)] = LEFT_OUT
+    nothing = np.empty(0, dtype=np.int64)
+    split_of = np.concatenate([nothing, *(np.full(one.kept, SPLITS.index(one.split)) for one in chunks)])  # (pairs,)
+    split_of[~np.concatenate([nothing.astype(bool), *kept])] = LEFT_OUT
     if settings.held_out:
         _hold_out(split_of, settings.held_out, settings.seed)
     shards: list[tuple[str, int]] = []

@@ -23,6 +23,7 @@ from trainer.preparing.errors import PreparationError
 from trainer.preparing.learning import sampled
 from trainer.preparing.prepare import Preparation, manifest_of, prepare_by, present, shard_jobs, vocabulary_of
 from trainer.preparing.report import report_of
+from trainer.preparing.work_folder import WorkFolder
 from trainer.settings.preparation import PreparationSettings
 from trainer.spark.preparing.cleaning import clean_texts, read_cleaned_text
 from trainer.spark.preparing.duplicates import find_duplicates
@@ -75,8 +76,10 @@ def prepare_on_spark(spark: SparkSession, settings: PreparationSettings, kept: P
 
 
 def _prepare(spark: SparkSession, kept: Path | None, preparation: Preparation) -> Manifest:
-    settings, work = preparation.settings, preparation.work
-    folders = _folders(work.path.absolute(), kept)
+    settings, work = preparation.settings, WorkFolder(preparation.work.path.absolute())
+    folders, storage = _folders(work.path, kept), None if kept is None else DirectoryStorage(kept)
+    if storage is not None:
+        present(storage, settings, FILE_NAME)  # another corpus is told before anything is read
     log.info("the text is cleaned")
     clean_texts(spark, preparation.texts, settings, folders.cleaned)
     cleaned = read_cleaned_text(spark, folders.cleaned)
@@ -85,16 +88,11 @@ def _prepare(spark: SparkSession, kept: Path | None, preparation: Preparation) -
     destinations = assign(cleaned.summaries, verdicts.of_chunk, settings)
     _write_chosen(folders.chosen, destinations, sampled(settings.vocabulary.sample, destinations))
     vocabulary = vocabulary_of(preparation, sentences_of(cleaned.pairs, folders.chosen))
-    storage = None if kept is None else DirectoryStorage(kept)
-    if storage is not None:
-        present(storage, settings, FILE_NAME)
     if not _is_done(folders):
         if storage is not None:
             storage.delete(FILE_NAME)
         log.info("the pairs are encoded")
-        write_pairs(
-            spark, cleaned.pairs, destinations.shards, folders.chosen, work.vocabulary.absolute(), folders.pairs
-        )
+        write_pairs(spark, cleaned.pairs, destinations.shards, folders.chosen, work.vocabulary, folders.pairs)
         write_atomically(folders.pairs_done, str(folders.pairs))
     jobs = list(shard_jobs(_seen_by_all(settings.output), work, destinations, len(vocabulary)))
     entries = gather_shards(spark, jobs, folders.pairs)

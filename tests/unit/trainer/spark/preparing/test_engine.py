@@ -120,10 +120,12 @@ def test_what_broke_off_is_continued_to_the_same_bytes(
     assert (kept / "petastorm.json").read_bytes() == Path(settings.output, "manifest.json").read_bytes()
 
 
-@pytest.mark.parametrize("damage", ["not UTF-8", "torn", "not parallel"])
+@pytest.mark.parametrize("damage", ["not UTF-8", "torn", "not parallel", "no line"])
 def test_text_that_cannot_be_used_is_told_as_by_the_built_in_engine(damage: str, tmp_path: Path, spark: Any) -> None:
-    settings = preparation(tmp_path)
-    source = Path(str(settings.train[0].source))
+    empty = [write_pairs(tmp_path / "raw", "empty", [])]
+    texts = {"train": empty, "validation": empty, "test": empty} if damage == "no line" else {}
+    settings = preparation(tmp_path, **texts)
+    source = tmp_path / "raw" / "train.source.gz"
     content = source.read_bytes()
     lines = gzip.decompress(content).splitlines(keepends=True)
     if damage == "not UTF-8":
