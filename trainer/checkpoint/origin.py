@@ -35,7 +35,7 @@ def fingerprint(settings: Settings) -> str:
     shaping = settings.model_dump(include=SHAPING)
     for not_shaping in ("prefetch", "prefetch_threads"):
         shaping["batch"].pop(not_shaping)
-    if settings.corpus.kind == "prepared":
+    if settings.corpus.is_prepared:
         shaping["corpus"] = None  # its digest tells it, wherever it lies
     for told_by_digest in ("taken", "separate"):
         shaping["vocabulary"].pop(told_by_digest)

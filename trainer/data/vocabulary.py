@@ -51,6 +51,32 @@ class VocabularyError(ValueError):
     """A vocabulary cannot be learned or read. The message says why."""
 
 
+class _Watched(Iterator[str]):
+    """Sentences for SentencePiece, which takes an error of its iterator for the end of the text, or breaks over it.
+
+    An error ends the sentences. `raise_again` raises it when SentencePiece is done.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = iter(texts)
+        self._error: Exception | None = None
+
+    def __next__(self) -> str:
+        """Returns the next sentence."""
+        try:
+            return next(self._texts)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._error = error
+            raise StopIteration from error
+
+    def raise_again(self) -> None:
+        """Raises the error that ended the text, if one did."""
+        if self._error is not None:
+            raise self._error
+
+
 class Vocabulary:
     """Turns sentences into piece ids and back.
 
@@ -116,16 +142,18 @@ class Vocabulary:
         Raises:
             VocabularyError: There are too few sentences for the size.
         """
-        model = io.BytesIO()
+        model, sentences = io.BytesIO(), _Watched(texts)
         options = {**LEARNING, "model_type": kind, "num_threads": threads}
         if tags:
             options["user_defined_symbols"] = list(tags)
         try:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=iter(texts), model_writer=model, vocab_size=size, **options
+                sentence_iterator=sentences, model_writer=model, vocab_size=size, **options
             )
         except (RuntimeError, ValueError) as error:
+            sentences.raise_again()
             raise VocabularyError(f"a vocabulary of {size} pieces cannot be learned: {error}") from error
+        sentences.raise_again()
         return cls(model.getvalue())
 
     @classmethod

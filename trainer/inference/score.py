@@ -22,11 +22,62 @@ class Score:
     exact_match: float
     signature: str
 
+    @property
+    def told(self) -> str:
+        """The score for a person."""
+        return f"BLEU {self.bleu:.2f} ({self.signature}), exact match {self.exact_match:.2%}"
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a score is computed from. The statistics of some sentences and of others add up.
+
+    Attributes:
+        sentences: How many translations there are.
+        equal: How many of them equal their reference.
+        words: The words of the translations and of the references.
+        correct: How many n-grams of 1, 2, 3 and 4 words the references have, too.
+        total: How many n-grams there are.
+        signature: How sacreBLEU counted.
+    """
+
+    sentences: int
+    equal: int
+    words: tuple[int, int]
+    correct: tuple[int, ...]
+    total: tuple[int, ...]
+    signature: str
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """Returns the statistics of both."""
+        return Statistics(
+            self.sentences + other.sentences,
+            self.equal + other.equal,
+            (self.words[0] + other.words[0], self.words[1] + other.words[1]),
+            tuple(map(sum, zip(self.correct, other.correct, strict=True))),
+            tuple(map(sum, zip(self.total, other.total, strict=True))),
+            self.signature,
+        )
+
+    def score(self) -> Score:
+        """Returns the score."""
+        bleu = BLEU.compute_bleu(
+            list(self.correct), list(self.total), *self.words, smooth_method=BLEU().smooth_method
+        ).score
+        return Score(bleu, self.equal / self.sentences, self.signature)
+
 
 def score(
     hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False
 ) -> Score:
-    """Scores translations against one reference each.
+    """Scores translations against one reference each. See `statistics_of`."""
+    return statistics_of(hypotheses, references, tokenize, lowercase).score()
+
+
+def statistics_of(
+    hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False
+) -> Statistics:
+    """Counts what a score of translations needs, against one reference each.
 
     Args:
         hypotheses: The translations.
@@ -40,6 +91,13 @@ def score(
     if not hypotheses or len(hypotheses) != len(references):
         raise ValueError(f"cannot score {len(hypotheses)} translations against {len(references)} references")
     metric = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
-    bleu = metric.corpus_score(list(hypotheses), [list(references)]).score
+    counted = metric.corpus_score(list(hypotheses), [list(references)])
     equal = sum(left.strip() == right.strip() for left, right in zip(hypotheses, references, strict=True))
-    return Score(bleu, equal / len(hypotheses), str(metric.get_signature()))
+    return Statistics(
+        len(hypotheses),
+        equal,
+        (int(counted.sys_len), int(counted.ref_len)),
+        tuple(map(int, counted.counts)),
+        tuple(map(int, counted.totals)),
+        str(metric.get_signature()),
+    )

@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from trainer.data.prepared.array_file import encoded_arrays
 from trainer.data.prepared.manifest import FILE_NAME, FileEntry, Manifest, ShardEntry, VocabularyEntry
-from trainer.data.prepared.shard_arrays import ShardArrays
+from trainer.data.prepared.shard_arrays import ShardArrays, arrays_of_ids, arrays_of_text
 from trainer.data.samples import Samples
 from trainer.data.shard import length_counts
 from trainer.data.vocabulary import FILE_NAME as VOCABULARY_NAME
@@ -34,17 +33,12 @@ def write_shard(storage: Storage, split: str, number: int, shard: ShardArrays, v
     Raises:
         StorageError: It cannot be written.
     """
-    ids: dict[str, NDArray[Any]] = {
-        "ids": shard.ids.astype(smallest_type(vocabulary_pieces)),
-        "pieces": shard.pieces.astype(np.uint32),
-    }
-    text: dict[str, NDArray[Any]] = {"text": shard.text, "text_bytes": shard.text_bytes.astype(np.uint32)}
     samples = Samples.of_pieces(shard.ids, shard.pieces, 0, 0)
     lengths = length_counts(samples)
     return ShardEntry(
         pairs=len(shard),
-        ids=_write(storage, f"{split}/{number:05d}", "ids", ids),
-        text=_write(storage, f"{split}/{number:05d}", "text", text),
+        ids=_write(storage, f"{split}/{number:05d}", "ids", arrays_of_ids(shard.ids, shard.pieces, vocabulary_pieces)),
+        text=_write(storage, f"{split}/{number:05d}", "text", arrays_of_text(shard.text, shard.text_bytes)),
         lengths=tuple((int(length), int(count)) for length, count in lengths),
     )
 
@@ -59,11 +53,6 @@ def write_vocabulary(storage: Storage, vocabulary: Vocabulary) -> VocabularyEntr
 def write_manifest(storage: Storage, manifest: Manifest) -> None:
     """Writes the manifest, when everything that it names is there. Raises StorageError."""
     storage.put(FILE_NAME, manifest.to_json().encode())
-
-
-def smallest_type(ids: int) -> type[np.uint16] | type[np.uint32]:
-    """Returns the smaller type that holds all ids below `ids`."""
-    return np.uint16 if ids <= 1 << 16 else np.uint32
 
 
 def _write(storage: Storage, stem: str, suffix: str, arrays: Mapping[str, NDArray[Any]]) -> FileEntry:

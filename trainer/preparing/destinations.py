@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainer.data.prepared.manifest import SPLITS
-from trainer.preparing.cleaning.chunk import CleanedChunk
+from trainer.preparing.cleaning.chunk import ChunkSummary
 from trainer.preparing.errors import PreparationError
 from trainer.preparing.scatter import mixed, shard_of, shards_for
 from trainer.settings.preparation import PreparationSettings
@@ -31,20 +31,21 @@ class Destinations:
 
 
 def assign(
-    chunks: Sequence[CleanedChunk], kept: Sequence[NDArray[np.bool_]], settings: PreparationSettings
+    chunks: Sequence[ChunkSummary], kept: Sequence[NDArray[np.bool_]], settings: PreparationSettings
 ) -> Destinations:
     """Returns where each pair goes.
 
     Args:
-        chunks: The cleaned chunks of all splits.
+        chunks: The cleaned chunks of all splits, in the order of the corpus.
         kept: For each chunk, which of its pairs are no duplicates.
         settings: The shards' size, the pairs that are held out, and the seed of both.
 
     Raises:
         PreparationError: A split would be empty.
     """
-    split_of = np.concatenate([np.full(len(one.exact), SPLITS.index(one.split)) for one in chunks])  # (pairs,)
-    split_of[~np.concatenate(kept)] = LEFT_OUT
+    nothing = np.empty(0, dtype=np.int64)
+    split_of = np.concatenate([nothing, *(np.full(one.kept, SPLITS.index(one.split)) for one in chunks)])  # (pairs,)
+    split_of[~np.concatenate([nothing.astype(bool), *kept])] = LEFT_OUT
     if settings.held_out:
         _hold_out(split_of, settings.held_out, settings.seed)
     shards: list[tuple[str, int]] = []
@@ -56,7 +57,7 @@ def assign(
         count = shards_for(len(chosen), settings.shard_pairs)
         places[chosen] = len(shards) + shard_of(np.arange(len(chosen)), count, settings.seed)
         shards += [(split, shard) for shard in range(count)]
-    return Destinations(shards, np.split(places, np.cumsum([len(one.exact) for one in chunks])[:-1]))
+    return Destinations(shards, np.split(places, np.cumsum([one.kept for one in chunks])[:-1]))
 
 
 def _hold_out(split_of: NDArray[np.int64], count: int, seed: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.preparing.cleaning.chunk import SAMPLES, CleanedChunk, Dropped
+from trainer.preparing.cleaning.chunk import SAMPLES, CleanedChunk, Dropped, dropped_pair
 from trainer.preparing.cleaning.filters import Reason
 from trainer.settings.preparation import FilterSettings
 
@@ -37,8 +37,8 @@ class Verdicts:
 
 def find_duplicates(chunks: Sequence[CleanedChunk], settings: FilterSettings) -> Verdicts:
     """Returns which pairs are kept. Of equal pairs it is the first one."""
-    training = [chunk for chunk in chunks if chunk.split == "train"]
-    held_out = [chunk for chunk in chunks if chunk.split != "train"]
+    training = [chunk for chunk in chunks if chunk.summary.split == "train"]
+    held_out = [chunk for chunk in chunks if chunk.summary.split != "train"]
     exact, near = _joined([one.exact for one in training]), _joined([one.near for one in training])
     verdicts: NDArray[Any] = np.full(len(exact), KEPT, dtype=np.uint8)
     if settings.held_out and held_out:
@@ -55,7 +55,9 @@ def find_duplicates(chunks: Sequence[CleanedChunk], settings: FilterSettings) ->
     ends = np.cumsum([len(chunk.exact) for chunk in training])
     samples = _samples(training, ends, verdicts)
     of_training = iter(np.split(verdicts == KEPT, ends[:-1]))
-    of_chunk = [next(of_training) if one.split == "train" else np.ones(len(one.exact), dtype=bool) for one in chunks]
+    of_chunk = [
+        next(of_training) if one.summary.split == "train" else np.ones(len(one.exact), dtype=bool) for one in chunks
+    ]
     return Verdicts(of_chunk, {reason: count for reason, count in counts.items() if count}, samples)
 
 
@@ -67,9 +69,9 @@ def _samples(chunks: Sequence[CleanedChunk], ends: NDArray[Any], verdicts: NDArr
     samples = []
     for verdict, reason in REASONS.items():
         for number in np.flatnonzero(verdicts == verdict)[:SAMPLES]:
-            place = int(np.searchsorted(ends, number, side="right"))
-            chunk = chunks[place]
-            index = int(number - ends[place] + len(chunk.exact))
-            source, target = chunk.pairs[index]
-            samples.append(Dropped(reason.value, chunk.place_of(index), source[:200], target[:200]))
+            position = int(np.searchsorted(ends, number, side="right"))
+            chunk = chunks[position]
+            index = int(number - ends[position] + len(chunk.exact))
+            place = chunk.summary.place_of(int(chunk.lines[index]))
+            samples.append(dropped_pair(reason, place, chunk.pairs[index]))
     return samples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,8 +19,8 @@ from trainer.preparing.destinations import Destinations, assign
 from trainer.preparing.duplicates import find_duplicates
 from trainer.preparing.encoding import EncodingJob, encode
 from trainer.preparing.errors import PreparationError
-from trainer.preparing.gathering import GatheringJob, gather
-from trainer.preparing.learning import learned
+from trainer.preparing.gathering import GatheringJob, ShardJob, gather
+from trainer.preparing.learning import learned, sampled, sentences_of
 from trainer.preparing.pool import Pool, pool
 from trainer.preparing.report import report_of
 from trainer.preparing.sources.chunks import ReadFile, chunks_of
@@ -37,6 +37,20 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
+class Preparation:
+    """What is prepared: settings, texts in the order of the corpus, and where unfinished and finished work go."""
+
+    settings: PreparationSettings
+    texts: Sequence[Text]
+    work: WorkFolder
+    storage: Storage
+
+
+Engine = Callable[[Preparation], Manifest]
+"""Writes all files of a corpus but the manifest, which it returns. Every engine writes the same bytes."""
+
+
+@dataclass(frozen=True)
 class Cleaned:
     """All chunks, cleaned: their files in the order of the corpus, and the raw files that were read."""
 
@@ -45,11 +59,21 @@ class Cleaned:
 
 
 def prepare_corpus(settings: PreparationSettings, processes: int) -> Manifest:
+    """Prepares a corpus in so many processes. The result is the same for any number of them. See `prepare_by`."""
+
+    def engine(preparation: Preparation) -> Manifest:
+        with pool(processes) as workers:
+            return _prepare(preparation, workers)
+
+    return prepare_by(engine, settings)
+
+
+def prepare_by(engine: Engine, settings: PreparationSettings) -> Manifest:
     """Prepares a corpus. What an earlier try has left is continued; a corpus that is there already is returned.
 
     Args:
+        engine: Does the work.
         settings: What is prepared, and how.
-        processes: How many processes do it. The result is the same for any number of them.
 
     Returns:
         The manifest of the corpus, which is whole by now.
@@ -62,21 +86,22 @@ def prepare_corpus(settings: PreparationSettings, processes: int) -> Manifest:
     storage = open_storage(settings.output)
     texts = [text for split in SPLITS for text in texts_of(settings, split)]
     filters_of(settings)  # a package that is missing is told before anything is read
-    described = settings.model_dump(mode="json", exclude=NOT_SHAPING)
-    with work_folder(settings, texts) as work, pool(processes) as workers:
-        if (there := _present(storage, described)) is not None:
+    with work_folder(settings, texts) as work:
+        if (there := present(storage, settings)) is not None:
             log.info("%s is prepared already", settings.output)
             return there
-        return _prepare(settings, texts, work, workers, storage)
+        manifest = engine(Preparation(settings, texts, work, storage))
+        write_manifest(storage, manifest)
+        return manifest
 
 
-def _present(storage: Storage, described: dict[str, Any]) -> Manifest | None:
-    """Returns the manifest that is there. Raises PreparationError where it is that of another corpus."""
-    content = storage.get(FILE_NAME)
+def present(storage: Storage, settings: PreparationSettings, name: str = FILE_NAME) -> Manifest | None:
+    """Returns the manifest that is there under `name`. Raises PreparationError where it is that of another corpus."""
+    content = storage.get(name)
     if content is None:
         return None
-    manifest = parse_manifest(content, f"{storage.location}/{FILE_NAME}")
-    if manifest.prepared.get("settings") != described:
+    manifest = parse_manifest(content, f"{storage.location}/{name}")
+    if manifest.prepared.get("settings") != _described(settings):
         raise PreparationError(
             f"{storage.location} has a corpus already that was prepared with other settings: give another output, or "
             "remove that one"
@@ -84,26 +109,64 @@ def _present(storage: Storage, described: dict[str, Any]) -> Manifest | None:
     return manifest
 
 
-def _prepare(
-    settings: PreparationSettings, texts: Sequence[Text], work: WorkFolder, workers: Pool, storage: Storage
-) -> Manifest:
+def _described(settings: PreparationSettings) -> dict[str, Any]:
+    """Returns the settings as the manifest has them."""
+    return settings.model_dump(mode="json", exclude=NOT_SHAPING)
+
+
+def _prepare(preparation: Preparation, workers: Pool) -> Manifest:
+    """Prepares a corpus on this machine."""
+    settings, texts, work = preparation.settings, preparation.texts, preparation.work
     cleaned = _clean(settings, texts, work, workers)
     chunks = [read_cleaned(path) for path in cleaned.chunks]
+    summaries = [chunk.summary for chunk in chunks]
     verdicts = find_duplicates(chunks, settings.filters)
-    destinations = assign(chunks, verdicts.of_chunk, settings)
-    report = report_of(chunks, verdicts)
-    vocabulary = _vocabulary(settings, texts, cleaned, destinations, work)
+    destinations = assign(summaries, verdicts.of_chunk, settings)
+    report = report_of(summaries, verdicts)
+    sample = sampled(settings.vocabulary.sample, destinations)
+    vocabulary = vocabulary_of(preparation, sentences_of(cleaned.chunks, sample))
     encoded = _encode(cleaned, destinations, work, workers)
     entries = _gather(settings, encoded, destinations, len(vocabulary), work, workers)
-    described = settings.model_dump(mode="json", exclude=NOT_SHAPING)
-    prepared = {"settings": described, "files": [asdict(file) for file in cleaned.read], "filters": report}
+    return manifest_of(preparation, cleaned.read, report, vocabulary, destinations, entries)
+
+
+def vocabulary_of(preparation: Preparation, sentences: Iterable[str]) -> Vocabulary:
+    """Returns the vocabulary, which is learned from `sentences` where an earlier try has left none."""
+    settings, path = preparation.settings.vocabulary, preparation.work.vocabulary
+    if path.exists():
+        return Vocabulary.read(path)
+    log.info("the vocabulary is learned" if settings.taken is None else "the vocabulary is taken over")
+    vocabulary = learned(settings, sorted({text.tag for text in preparation.texts if text.tag}), sentences)
+    write_atomically(path, vocabulary.model)
+    return vocabulary
+
+
+def manifest_of(
+    preparation: Preparation,
+    read: Sequence[ReadFile],
+    report: dict[str, Any],
+    vocabulary: Vocabulary,
+    destinations: Destinations,
+    entries: Sequence[ShardEntry],
+) -> Manifest:
+    """Writes the vocabulary, and returns the manifest of a corpus whose shards are written.
+
+    Args:
+        preparation: What was prepared.
+        read: The files that were read, in the order of the corpus.
+        report: What the filters have done.
+        vocabulary: The vocabulary.
+        destinations: Where the pairs went.
+        entries: What the manifest says about the shards of all splits, in the order of `destinations.shards`.
+    """
+    settings = preparation.settings
+    prepared = {"settings": _described(settings), "files": [asdict(file) for file in read], "filters": report}
     by_split = {
         split: tuple(entry for entry, (of, _) in zip(entries, destinations.shards, strict=True) if of == split)
         for split in SPLITS
     }
-    manifest = Manifest(settings.source, settings.target, write_vocabulary(storage, vocabulary), by_split, prepared)
-    write_manifest(storage, manifest)
-    return manifest
+    entry = write_vocabulary(preparation.storage, vocabulary)
+    return Manifest(settings.source, settings.target, entry, by_split, prepared)
 
 
 def _clean(settings: PreparationSettings, texts: Sequence[Text], work: WorkFolder, workers: Pool) -> Cleaned:
@@ -111,18 +174,6 @@ def _clean(settings: PreparationSettings, texts: Sequence[Text], work: WorkFolde
     chunks = (chunk for text in texts for chunk in chunks_of(text, read))
     jobs = (CleaningJob(chunk, settings, work.cleaned(number)) for number, chunk in enumerate(chunks))
     return Cleaned(list(_told("chunks cleaned", workers.results(clean, jobs))), read)
-
-
-def _vocabulary(
-    settings: PreparationSettings, texts: Sequence[Text], cleaned: Cleaned, destinations: Destinations, work: WorkFolder
-) -> Vocabulary:
-    if work.vocabulary.exists():
-        return Vocabulary.read(work.vocabulary)
-    log.info("the vocabulary is learned" if settings.vocabulary.taken is None else "the vocabulary is taken over")
-    tags = sorted({text.tag for text in texts if text.tag})
-    vocabulary = learned(settings.vocabulary, tags, cleaned.chunks, destinations)
-    write_atomically(work.vocabulary, vocabulary.model)
-    return vocabulary
 
 
 def _encode(cleaned: Cleaned, destinations: Destinations, work: WorkFolder, workers: Pool) -> list[Path]:
@@ -134,6 +185,12 @@ def _encode(cleaned: Cleaned, destinations: Destinations, work: WorkFolder, work
     return list(_told("chunks encoded", workers.results(encode, jobs)))
 
 
+def shard_jobs(output: str, work: WorkFolder, destinations: Destinations, pieces: int) -> Iterator[ShardJob]:
+    """Yields the shards to write at `output`, for a vocabulary of so many pieces."""
+    for place, (split, number) in enumerate(destinations.shards):
+        yield ShardJob(place, split, number, pieces, output, work.shard(place))
+
+
 def _gather(
     settings: PreparationSettings,
     encoded: Sequence[Path],
@@ -142,10 +199,7 @@ def _gather(
     work: WorkFolder,
     workers: Pool,
 ) -> list[ShardEntry]:
-    jobs = (
-        GatheringJob(encoded, place, split, number, pieces, settings.output, work.shard(place))
-        for place, (split, number) in enumerate(destinations.shards)
-    )
+    jobs = (GatheringJob(job, encoded) for job in shard_jobs(settings.output, work, destinations, pieces))
     return list(_told("shards written", workers.results(gather, jobs)))
 
 

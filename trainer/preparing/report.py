@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from trainer.data.prepared.manifest import SPLITS, Manifest
-from trainer.preparing.cleaning.chunk import SAMPLES, CleanedChunk, Dropped
+from trainer.preparing.cleaning.chunk import SAMPLES, ChunkSummary, Dropped
 from trainer.preparing.cleaning.filters import Reason
 from trainer.preparing.duplicates import Verdicts
 
 WIDTH = 60
 
 
-def report_of(chunks: Iterable[CleanedChunk], verdicts: Verdicts) -> dict[str, Any]:
+def report_of(chunks: Iterable[ChunkSummary], verdicts: Verdicts) -> dict[str, Any]:
     """Returns what the filters have done: pairs read by split, pairs dropped by reason, and some of them."""
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter(verdicts.dropped)

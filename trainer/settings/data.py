@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from trainer.settings.section import Number, Section, Texts
 
 DEFAULT_SIZE = 800
-CorpusKind = Literal["generated", "files", "multi30k", "iwslt2015", "wmt2014", "prepared"]
+CorpusKind = Literal["generated", "files", "multi30k", "iwslt2015", "wmt2014", "prepared", "petastorm"]
 
 
 class CorpusSettings(Section):
@@ -18,8 +18,9 @@ class CorpusSettings(Section):
     kind: CorpusKind = Field(
         default="generated",
         description="generated (dates, numbers, amounts and durations, made by the trainer), files, multi30k, "
-        "iwslt2015 or wmt2014 (these two are downloaded), or prepared (what `python -m trainer prepare` has made: for "
-        "anything large)",
+        "iwslt2015 or wmt2014 (these two are downloaded), prepared (what `python -m trainer prepare` has made: for "
+        "anything large), or petastorm (what `prepare --engine spark --petastorm FOLDER` has kept; it needs "
+        "`make setup SPARK=1`)",
     )
     source: str = Field(
         default="en",
@@ -32,8 +33,8 @@ class CorpusSettings(Section):
     held_out: int = Field(default=1_000, description="for generated: pairs for validation, and as many for the test")
     directory: str | None = Field(
         default=None,
-        description="for prepared: its folder, or s3://bucket/prefix; for multi30k: the folder that has it; for "
-        "iwslt2015 and wmt2014: where downloads are kept",
+        description="for prepared: its folder, or s3://bucket/prefix; for petastorm: its folder; for multi30k: the "
+        "folder that has it; for iwslt2015 and wmt2014: where downloads are kept",
     )
     text: Literal["raw", "lc.norm.tok"] = Field(
         default="lc.norm.tok", description="for multi30k: raw, or lower-cased, normalised and tokenised"
@@ -46,7 +47,14 @@ class CorpusSettings(Section):
     def _check(self) -> CorpusSettings:
         if self.kind == "prepared" and self.directory is None:
             raise ValueError("a prepared corpus needs directory: its folder, or s3://bucket/prefix")
+        if self.kind == "petastorm" and (self.directory is None or "://" in self.directory):
+            raise ValueError("a data set of Petastorm needs directory: a folder that every node sees")
         return self
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the text was prepared before the training."""
+        return self.kind in ("prepared", "petastorm")
 
 
 class VocabularySettings(Section):

@@ -187,9 +187,9 @@ class Settings(Section):
                 f"batch.max_tokens ({self.batch.max_tokens}) is above model.max_length ({limit}): raise or lower one"
             )
         self.optimizer.check_end(self.stop.steps)
-        if self.corpus.kind == "prepared" and self.vocabulary.taken is not None:
+        if self.corpus.is_prepared and self.vocabulary.taken is not None:
             raise ValueError("vocabulary.taken: a prepared corpus has its vocabulary already; corpus.yml says which")
-        if self.corpus.kind == "prepared" and self.vocabulary.separate:
+        if self.corpus.is_prepared and self.vocabulary.separate:
             raise ValueError("vocabulary.separate: a prepared corpus has its vocabulary already; corpus.yml says which")
         if not self.stop.validate_every_steps and self.checkpoint.keep_best:
             raise ValueError("checkpoint.keep_best goes by validations: set stop.validate_every_steps")

@@ -12,8 +12,9 @@ from trainer.checkpoint.checkpoints import Checkpoints
 from trainer.checkpoint.origin import Origin, fingerprint
 from trainer.data.batch_stream import BatchStream
 from trainer.data.bpe_dropout import BpeDropout
+from trainer.data.opening import open_prepared
 from trainer.data.prepared.manifest import Manifest
-from trainer.data.prepared.prepared_corpus import PreparedCorpus, open_corpus
+from trainer.data.prepared.prepared_corpus import PreparedCorpus
 from trainer.data.samples import Pair, Sample
 from trainer.data.shard import ShardSource, within
 from trainer.data.vocabulary import Vocabulary
@@ -105,11 +106,10 @@ def prepare(settings: Settings) -> Prepared:
 
 def _corpus(settings: Settings) -> PreparedCorpus:
     cache = Path(settings.cache).expanduser()
-    if settings.corpus.kind != "prepared":
-        check_memory(settings, None)
-        return prepare_on_the_way(settings.corpus, settings.vocabulary, cache)
-    assert settings.corpus.directory is not None, "the settings say where a prepared corpus is"
-    return open_corpus(settings.corpus.directory, cache)
+    if settings.corpus.is_prepared:
+        return open_prepared(settings.corpus, cache)
+    check_memory(settings, None)
+    return prepare_on_the_way(settings.corpus, settings.vocabulary, cache)
 
 
 def _training_batches(settings: Settings, corpus: PreparedCorpus, vocabulary: Vocabulary) -> BatchStream:

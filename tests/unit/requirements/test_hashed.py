@@ -51,7 +51,7 @@ def hashed(name: str) -> dict[str, str]:
 
 
 def test_there_is_a_file_for_each_set_of_packages_that_a_pipeline_installs() -> None:
-    assert HASHED == ["all", "build", "controller", "lint-3.10", "lint-3.11", "node", "security", "uv"]
+    assert HASHED == ["all", "build", "controller", "lint-3.10", "lint-3.11", "node", "security", "spark", "uv"]
 
 
 def test_the_versions_are_those_of_the_set_up() -> None:
@@ -73,6 +73,15 @@ def test_a_node_gets_all_that_is_built_and_all_that_it_asks_for() -> None:
 @pytest.mark.parametrize("name", ["lint-3.10", "lint-3.11", "security"])
 def test_linters_and_scanners_have_the_versions_that_are_pinned(name: str) -> None:
     assert wanted(REQUIREMENTS / f"{name.partition('-')[0]}.txt").items() <= hashed(name).items()
+
+
+def test_the_packages_for_spark_are_pinned_with_all_that_they_bring_along() -> None:
+    assert hashed("spark") == wanted(REQUIREMENTS / "spark.txt")
+    assert hashed("spark").keys().isdisjoint(hashed("all"))
+    text = (REQUIREMENTS.parent / "pyproject.toml").read_text()
+    (extra,) = re.findall(r"(?m)^spark = (\[.*?\])$", text)
+    asked = {name: pin for one in ast.literal_eval(extra) for name, pin in package(one).items()}
+    assert asked.items() <= hashed("spark").items()
 
 
 def test_everything_that_the_project_asks_for_is_among_them() -> None:

@@ -55,3 +55,16 @@ def test_machines_are_skipped_where_the_kernel_refuses(monkeypatch: pytest.Monke
     monkeypatch.setattr(tools, "check", refuse)
     with pytest.raises(pytest.skip.Exception, match="no nftables"):
         tools.require(tools.MACHINES)
+
+
+def test_spark_fails_on_ci_where_its_packages_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(what: str) -> None:
+        raise tools.ExtraMissingError(f"{what} needs make setup SPARK=1")
+
+    monkeypatch.setattr(tools, "require_extra", missing)
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="Spark is not installed: this test needs make setup SPARK=1"):
+        tools.require(tools.SPARK)
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception, match="make setup SPARK=1"):
+        tools.require(tools.SPARK)

@@ -15,7 +15,7 @@ _LOADERS: dict[CorpusKind, Callable[[CorpusSettings], Corpus]] = {
     "iwslt2015": downloaded.load_iwslt2015,
     "wmt2014": downloaded.load_wmt2014,
 }
-"""How each kind of corpus is read. A prepared one is opened by `trainer.data.prepared`."""
+"""How each kind of corpus is read. Prepared ones are opened by `trainer.data.prepared` and `trainer.data.petastorm`."""
 
 
 def load(settings: CorpusSettings) -> Corpus:

@@ -8,12 +8,12 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from trainer.data.prepared.manifest import FileEntry, PreparedCorpusError
 from trainer.files.atomic import replaced
 from trainer.files.lock import only_one
-from trainer.storage.storage import Storage, StorageError
+from trainer.storage.storage import StorageError
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +52,26 @@ class FilesInFolder:
         return path
 
 
-class FetchedFiles:
-    """A corpus in S3, of which each file is fetched once to a folder of this node, when it is first needed.
+class FileSource(Protocol):
+    """Where the files of a corpus are fetched from."""
 
-    The ranks of a node share the folder. A file in it whose content is wrong is fetched again. Where the disk has
-    little room left, the files go that were not used for the longest time. A rank that has mapped such a file keeps it.
+    location: str
+
+    def open(self, name: str) -> BinaryIO | None:
+        """Opens a file to be read from its beginning to its end, or returns None where there is none."""
+        ...
+
+
+class FetchedFiles:
+    """A corpus that lies elsewhere, such as in S3. Each file is fetched once to a folder of this node.
+
+    A file is fetched when it is first needed. The ranks of a node share the folder. A file in it whose content is wrong
+    is fetched again. Where the disk has little room left, the files go that were not used for the longest time. A rank
+    that has mapped such a file keeps it.
     """
 
-    def __init__(self, storage: Storage, folder: Path) -> None:
-        self._storage, self._folder = storage, folder
+    def __init__(self, source: FileSource, folder: Path) -> None:
+        self._source, self._folder = source, folder
 
     def path_of(self, entry: FileEntry) -> Path:
         """Returns the path of a file, which is fetched where it is missing."""
@@ -88,8 +99,8 @@ class FetchedFiles:
 
     def _fetch(self, entry: FileEntry, path: Path) -> None:
         with replaced(path, durable=True) as temporary:
-            stream = self._storage.open(entry.name)
-            where = f"{self._storage.location}/{entry.name}"
+            stream = self._source.open(entry.name)
+            where = f"{self._source.location}/{entry.name}"
             if stream is None:
                 raise PreparedCorpusError(f"{where} is missing, and the manifest names it: prepare the corpus again")
             try:

@@ -49,6 +49,27 @@ def text_arrays(pairs: Iterable[Pair]) -> tuple[NDArray[np.uint8], NDArray[np.ui
     return np.frombuffer(b"".join(sentences), dtype=np.uint8), counts
 
 
+def arrays_of_ids(ids: NDArray[Any], pieces: NDArray[Any], vocabulary_pieces: int) -> dict[str, NDArray[Any]]:
+    """Returns the arrays of a shard's file of ids.
+
+    Args:
+        ids: The piece ids of all sentences. Shape (ids,).
+        pieces: How many pieces source and target have. Shape (pairs, 2).
+        vocabulary_pieces: How many pieces the vocabulary has. Ids take two bytes where that is enough.
+    """
+    return {"ids": ids.astype(smallest_type(vocabulary_pieces)), "pieces": pieces.astype(np.uint32)}
+
+
+def arrays_of_text(text: NDArray[np.uint8], text_bytes: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Returns the arrays of a shard's file of text. See `ShardArrays` for the arguments."""
+    return {"text": text, "text_bytes": text_bytes.astype(np.uint32)}
+
+
+def smallest_type(ids: int) -> type[np.uint16] | type[np.uint32]:
+    """Returns the smaller type that holds all ids below `ids`."""
+    return np.uint16 if ids <= 1 << 16 else np.uint32
+
+
 class MappedText(Sequence[Pair]):
     """The sentence pairs of a shard, of which each is decoded when it is asked for."""
 

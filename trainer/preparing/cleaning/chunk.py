@@ -28,6 +28,7 @@ from trainer.settings.preparation import PreparationSettings
 
 SAMPLES = 5
 """How many of the pairs that are left out for a reason are shown."""
+SAMPLE_CHARACTERS = 200
 INSIGNIFICANT_ASCII = bytes(one for one in range(128) if not chr(one).isalnum() and one != 10)
 INSIGNIFICANT = regex.compile(r"[^\p{L}\p{N}\p{M}\n]+|[\u0300-\u036f]+")
 """Everything but letters, digits and marks; of the marks, the accents. The vowels of India's scripts are marks, too."""
@@ -43,6 +44,11 @@ class Dropped:
     target: str
 
 
+def dropped_pair(reason: Reason, place: str, pair: Pair) -> Dropped:
+    """Returns what is told of a pair that was left out: the beginning of both sides."""
+    return Dropped(reason.value, place, pair[0][:SAMPLE_CHARACTERS], pair[1][:SAMPLE_CHARACTERS])
+
+
 @dataclass(frozen=True)
 class CleaningJob:
     """A chunk to clean, and the file for the result."""
@@ -53,34 +59,58 @@ class CleaningJob:
 
 
 @dataclass(frozen=True)
-class CleanedChunk:
-    """What a cleaned chunk has.
+class ChunkSummary:
+    """What a preparation needs to know of a cleaned chunk beside its pairs.
 
     Attributes:
         split: The split that it belongs to.
         place: Where its lines are from: the file's name, and the number of the first line.
         read: How many pairs were read.
+        kept: How many of them are left.
         dropped: How many were left out, by reason.
         samples: Some of those that were left out.
-        pairs: The others.
-        lines: The numbers of the lines that these were, from 0. Shape (pairs,).
-        exact: A hash of each pair. Shape (pairs,).
-        near: A hash that pairs share which differ in case, accents, punctuation and blanks only. Shape (pairs,).
     """
 
     split: str
     place: tuple[str, int]
     read: int
+    kept: int
     dropped: dict[str, int]
     samples: list[Dropped]
-    pairs: MappedText
+
+    def place_of(self, line: int) -> str:
+        """Returns the file and the number of a line of the chunk. `line` counts from 0."""
+        return f"{self.place[0]}:{self.place[1] + line}"
+
+    def to_json(self) -> str:
+        """Returns the summary as JSON, which `parse_summary` reads."""
+        return json.dumps(asdict(self))
+
+
+def parse_summary(content: str | bytes) -> ChunkSummary:
+    """Returns the summary that `ChunkSummary.to_json` has written."""
+    document = json.loads(content)
+    place, samples = tuple(document["place"]), [Dropped(**one) for one in document["samples"]]
+    return ChunkSummary(**{**document, "place": place, "samples": samples})
+
+
+@dataclass(frozen=True)
+class CleanedChunk:
+    """A cleaned chunk.
+
+    Attributes:
+        summary: What was read, and what was left out.
+        pairs: The pairs that are left.
+        lines: The numbers of the lines that these were, from 0. Shape (pairs,).
+        exact: A hash of each pair. Shape (pairs,).
+        near: A hash that pairs share which differ in case, accents, punctuation and blanks only. Shape (pairs,).
+    """
+
+    summary: ChunkSummary
+    pairs: Sequence[Pair]
     lines: NDArray[np.int64]
     exact: NDArray[np.uint64]
     near: NDArray[np.uint64]
-
-    def place_of(self, index: int) -> str:
-        """Returns the file and the line of a pair."""
-        return f"{self.place[0]}:{self.place[1] + int(self.lines[index])}"
 
 
 def clean(job: CleaningJob) -> Path:
@@ -90,37 +120,40 @@ def clean(job: CleaningJob) -> Path:
         PreparationError: A line is not UTF-8 or has too few columns, or a side is empty where it must not be.
     """
     if not job.result.exists():
-        text = job.chunk.text
-        is_training = text.split == "train"
-        tests = _tests(job.settings.model_dump_json(), is_training)
-        kept, lines, dropped, samples = _filtered(job, tests, is_training)
-        exact, near = hashes(kept)
-        head = {"split": text.split, "place": [text.files[0], job.chunk.first], "read": len(job.chunk.lines[0])}
-        head |= {"dropped": dropped, "samples": [asdict(one) for one in samples]}
-        content, content_bytes = text_arrays(kept)
+        chunk = cleaned(job.chunk, job.settings)
+        content, content_bytes = text_arrays(chunk.pairs)
         arrays: dict[str, NDArray[Any]] = {
             "text": content,
             "text_bytes": content_bytes,
-            "lines": lines,
-            "exact": exact,
-            "near": near,
+            "lines": chunk.lines,
+            "exact": chunk.exact,
+            "near": chunk.near,
+            "summary": np.frombuffer(chunk.summary.to_json().encode(), dtype=np.uint8),
         }
-        arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
         with replaced(job.result) as temporary, temporary.open("wb") as file:
             file.writelines(encoded_arrays(arrays))
     return job.result
 
 
+def cleaned(chunk: RawChunk, settings: PreparationSettings) -> CleanedChunk:
+    """Returns a chunk cleaned.
+
+    Raises:
+        PreparationError: A line is not UTF-8 or has too few columns, or a side is empty where it must not be.
+    """
+    is_training = chunk.text.split == "train"
+    tests = _tests(settings.model_dump_json(), is_training)
+    kept, lines, dropped, samples = _filtered(chunk, settings, tests, is_training)
+    place = (chunk.text.files[0], chunk.first)
+    summary = ChunkSummary(chunk.text.split, place, len(chunk.lines[0]), len(kept), dropped, samples)
+    return CleanedChunk(summary, kept, lines, *hashes(kept))
+
+
 def read_cleaned(path: Path) -> CleanedChunk:
     """Returns what `clean` has written. Its arrays are mapped."""
     arrays = mapped_arrays(path)
-    head = json.loads(arrays["head"].tobytes())
     return CleanedChunk(
-        head["split"],
-        (head["place"][0], head["place"][1]),
-        head["read"],
-        head["dropped"],
-        [Dropped(**one) for one in head["samples"]],
+        parse_summary(arrays["summary"].tobytes()),
         MappedText(arrays["text"], arrays["text_bytes"]),
         arrays["lines"],
         arrays["exact"],
@@ -153,13 +186,12 @@ def _tests(settings: str, is_training: bool) -> list[tuple[Reason, Test]]:
 
 
 def _filtered(
-    job: CleaningJob, tests: list[tuple[Reason, Test]], is_training: bool
+    chunk: RawChunk, settings: PreparationSettings, tests: list[tuple[Reason, Test]], is_training: bool
 ) -> tuple[list[Pair], NDArray[np.int64], dict[str, int], list[Dropped]]:
     kept: list[Pair] = []
     lines: list[int] = []
     counts: Counter[str] = Counter()
     samples: list[Dropped] = []
-    chunk, settings = job.chunk, job.settings
     mark = f"{chunk.text.tag} " if chunk.text.tag else ""
     for number, (source, target) in enumerate(_normalised(chunk, normaliser(settings.normalise))):
         reason = next((one for one, is_bad in tests if is_bad(source, target)), None)
@@ -172,7 +204,7 @@ def _filtered(
             raise PreparationError(f"{place}: one side of the pair is empty: {source!r} and {target!r}")
         counts[reason.value] += 1
         if counts[reason.value] <= SAMPLES:
-            samples.append(Dropped(reason.value, place, source[:200], target[:200]))
+            samples.append(dropped_pair(reason, place, (source, target)))
     return kept, np.array(lines, dtype=np.int64), dict(counts), samples
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -140,3 +141,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_size_too_small_for_the_text_is_an_error(texts: list[str]) -> None:
     with pytest.raises(VocabularyError, match="a vocabulary of 10 pieces cannot be learned"):
         Vocabulary.learn(texts, 10)
+
+
+def test_an_error_of_the_text_is_raised_and_not_taken_for_its_end() -> None:
+    def breaks() -> Iterator[str]:
+        yield from ["one two three four five six seven eight nine ten"] * 50
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        Vocabulary.learn(breaks(), 300)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainer import cli
-from trainer.inference.score import score
+from trainer.inference.score import score, statistics_of
 
 REFERENCES = ["the cat sat on the mat today", "a dog barks at the red moon"]
 
@@ -45,3 +45,10 @@ def test_files_are_cut_into_lines_at_line_ends_alone(tmp_path: Path, capsys: pyt
     assert cli.main(["score", str(left), str(right)]) == 0
     told = capsys.readouterr().out
     assert "BLEU 100.00" in told and "exact match 100.00%" in told
+
+
+def test_the_statistics_of_parts_add_up_to_the_score_of_the_whole() -> None:
+    hypotheses = ["the cat sat on a mat today", "A dog", "", "a dog barks at the red moon"]
+    references = [*REFERENCES, "nothing", REFERENCES[1]]
+    parts = statistics_of(hypotheses[:1], references[:1]) + statistics_of(hypotheses[1:], references[1:])
+    assert parts.score() == score(hypotheses, references)

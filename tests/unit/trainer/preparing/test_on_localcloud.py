@@ -62,3 +62,29 @@ def test_a_corpus_in_s3_is_prepared_and_trained_on_as_one_in_a_folder_is(tmp_pat
     assert trained(tmp_path / "b", there, cloud) == trained(tmp_path / "a", here.output, cloud)
     fetched = list((tmp_path / "b" / "cache").rglob("*.ids"))
     assert len(fetched) >= 3
+
+
+@pytest.mark.needs_tool("spark")
+def test_spark_prepares_text_in_s3_to_the_same_objects_as_the_built_in_engine(
+    tmp_path: Path, cloud: LocalCloud
+) -> None:
+    client, settings = cloud.client("s3"), preparation(tmp_path)
+    (raw,) = settings.train
+    for path in map(Path, (str(raw.source), str(raw.target))):
+        client.put_object(Bucket=BUCKET, Key=f"raw/{path.name}", Body=path.read_bytes())
+    there = {side: f"s3://{BUCKET}/raw/train.{side}.gz" for side in ("source", "target")}
+    document = {**json.loads(settings.model_dump_json()), "train": [there]}
+    (tmp_path / "corpus.yml").write_text(json.dumps(document))
+    engines = {"here": ["--processes", "1"], "spark": ["--engine", "spark", "--master", "local[2]"]}
+    for name, options in engines.items():
+        output = f"output=s3://{BUCKET}/by-{name}"
+        trainer(cloud, "prepare", "--config", str(tmp_path / "corpus.yml"), "--set", output, *options)
+    contents = [objects_of(client, f"by-{name}/") for name in engines]
+    assert contents[0] == contents[1] and len(contents[0]) == 12
+
+
+def objects_of(client: Any, prefix: str) -> dict[str, bytes]:
+    """The objects below a prefix, by the rest of their names."""
+    found = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)["Contents"]
+    names = [one["Key"] for one in found]
+    return {name.removeprefix(prefix): client.get_object(Bucket=BUCKET, Key=name)["Body"].read() for name in names}

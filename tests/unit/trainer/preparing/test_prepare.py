@@ -347,3 +347,9 @@ def test_a_changed_manifest_is_another_corpus(tmp_path: Path) -> None:
     shards = manifest.splits["train"]
     other = replace(manifest, splits={**manifest.splits, "train": shards[::-1]})
     assert other.digest != manifest.digest
+
+
+def test_files_without_any_line_are_told(tmp_path: Path) -> None:
+    empty = write_pairs(tmp_path / "raw", "empty", [])
+    with pytest.raises(PreparationError, match="no pair is left for the split train: name more text"):
+        prepare_corpus(preparation(tmp_path, train=[empty], validation=[empty], test=[empty]), 1)
