@@ -31,5 +31,5 @@ def test_a_shift_is_the_same_rotation_wherever_it_begins() -> None:
 def test_encoder_and_decoder_have_it() -> None:
     settings = ModelSettings(layers=1, units=24, hidden=40, heads=3, max_length=40)
     network = model.build(settings, 50).network
-    for block in (network.encoder, network.decoder, network.one_step_ahead_decoder):
+    for block in (network.encoder, network.decoder):
         np.testing.assert_array_equal(block.position_weight.data().asnumpy(), sinusoids(40, 24))
