@@ -22,8 +22,6 @@ from controller.decide.deadlines.situation import Job
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float32]
-MOST_STEPS = 200
-"""Work and slack are each cut into at most so many steps."""
 LEAST_STEP_H = 0.1
 NEVER_USD = 1e4
 """The cost of what is not possible, by the dollar that on-demand costs an hour: so high that it is not chosen."""
@@ -62,7 +60,7 @@ def values(job: Job, spot_usd_per_hour: float, covered: float) -> Values:
         covered: How likely another pool has capacity when one loses its own.
     """
     slack_h = (job.time_s - job.work_s) / 3600
-    step_h = max(LEAST_STEP_H, job.work_s / 3600 / MOST_STEPS, slack_h / MOST_STEPS)
+    step_h = max(LEAST_STEP_H, job.work_s / 3600 / job.most_steps, slack_h / job.most_steps)
     levels, slacks = math.ceil(job.work_s / 3600 / step_h - 1e-9) + 1, math.ceil(slack_h / step_h) + 2
     program = _Program(job, spot_usd_per_hour, covered, step_h, slacks)
     shape = (levels, slacks, len(STAYS), len(ABSENCES), len(MEANS_H))
@@ -80,6 +78,7 @@ class _Program:
         self._on_demand, self._spot = job.on_demand_usd_per_hour, spot_usd_per_hour
         self._step_h, self._lost_h, self._covered = step_h, job.change_over_s / 3600, covered
         self._lost = self._lost_h / step_h  # a change-over in steps of slack
+        self._idle_usd = job.idle_usd_per_hour * step_h
         self._never = NEVER_USD * self._on_demand
         self._change = 1 - np.exp(-step_h / MEANS_H)  # (classes)
         self._come = np.repeat(STAYS, len(ABSENCES), axis=0)  # (kinds, classes)
@@ -124,8 +123,8 @@ class _Program:
         for slack in range(1, len(begin)):
             come = (self._come * present[slack - 1]).sum(axis=1, keepdims=True)
             gone = (self._go * absent[slack - 1]).sum(axis=1, keepdims=True)
-            waiting[slack] = (1 - self._change) * absent[slack - 1] + self._change * come
-            ignoring[slack] = (1 - self._change) * ignoring[slack - 1] + self._change * gone
+            waiting[slack] = self._idle_usd + (1 - self._change) * absent[slack - 1] + self._change * come
+            ignoring[slack] = self._idle_usd + (1 - self._change) * ignoring[slack - 1] + self._change * gone
             np.minimum(absent[slack], waiting[slack], out=absent[slack])
             np.minimum(present[slack], ignoring[slack], out=present[slack])
         self._absent = absent

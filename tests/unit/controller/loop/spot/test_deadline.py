@@ -1,0 +1,98 @@
+"""A run with a deadline on spot nodes: it waits while on-demand still keeps the deadline, and no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.domain import Decision, MovePhase
+from controller.domain.reasons.spot import NodesTakenBack, OnDemandForDeadline, WaitsForSpot
+from controller.loop.decide_settings import make_decider
+from controller.record.live.reporter import PlainReporter
+from tests.unit.controller.harness import SETTINGS, Controller, new_world
+from tests.unit.controller.world import World
+
+START = 1_800_000_000.0
+SPOT, ON_DEMAND = "c5.large", "c5.xlarge"
+STEPS = 4000
+ON_DEMAND_S = STEPS * 600 / 3000
+"""What all the work takes on three nodes on demand. On spot it takes 889 s."""
+
+
+class Run:
+    """A run with a deadline. Spot capacity ends, and comes back, at times after the start."""
+
+    def __init__(self, root: Path, deadline_s: float, gone: tuple[tuple[float, float], ...] = (), **sections: Any):
+        controller = SETTINGS["controller"]
+        decide = {**controller["decide"], "hints_tokens_per_s": {ON_DEMAND: 1000.0}, "confidence": 0.8}
+        settings = {
+            **SETTINGS,
+            "fleet": {"initial": {SPOT: 3}},
+            "controller": {**controller, "decide": decide},
+            "limits": {**SETTINGS["limits"], "deadline_at": START + deadline_s, "exclude": ["t2.medium"]},
+            **sections,
+        }
+        self.world: World = new_world(total_steps=STEPS, on_spot=(SPOT,))
+        self.notes: list[str] = []
+        self.decisions: list[Decision] = []
+        self.paid_usd: dict[float, float] = {}
+        self.controller = Controller(self.world, root, None, settings, reporter=self._reporter())
+        self.controller.decide = make_decider(
+            self.controller.environment, self.controller.cluster, "cheapest-fleet"
+        )
+        self.world.at_each_tick.append(self._market(gone))
+        self.world.at_each_tick.append(lambda tick: self._watch(START + 3 * deadline_s))
+
+    def _market(self, gone: tuple[tuple[float, float], ...]) -> Callable[[float], None]:
+        was_gone = [False]
+
+        def look(tick: float) -> None:
+            passed_s = self.world.now - START
+            is_gone = any(begin <= passed_s < end for begin, end in gone)
+            if is_gone:
+                self.world.capacity_limits[SPOT] = 0
+            else:
+                self.world.capacity_limits.pop(SPOT, None)
+            if is_gone and not was_gone[0]:
+                for node in [node for node in self.world.nodes if node.flavor == SPOT]:
+                    self.world.interrupt(node)
+            was_gone[0] = is_gone
+
+        return look
+
+    def _watch(self, latest: float) -> None:
+        assert self.world.now < latest, self.notes[-12:]
+        self.paid_usd[self.world.now] = self.world.usd_per_hour()
+
+    def _reporter(self) -> PlainReporter:
+        notes, decisions = self.notes, self.decisions
+
+        class Reporter(PlainReporter):
+            def note(self, at: float, message: str) -> None:
+                notes.append(message)
+
+            def decided(self, decision: Decision) -> None:
+                decisions.append(decision)
+
+        return Reporter()
+
+    def to_the_end(self) -> float:
+        """Runs to the end, and returns when that was, in seconds after the start."""
+        report = self.controller.optimizer.run()
+        assert not self.world.violations
+        assert report["status"] == "finished"
+        return self.world.now - START
+
+    def reasons(self, kind: type[Any]) -> list[Decision]:
+        return [decision for decision in self.decisions if isinstance(decision.reason, kind)]
+
+
+def test_it_waits_for_spot_and_begins_on_demand_in_time(tmp_path: Path) -> None:
+    run = Run(tmp_path, 3000.0, gone=((100.0, 1e6),))
+    assert run.to_the_end() < 3000.0
+    for d in run.decisions: print(d.at-START, d.verdict, d.reason)
+    print(run.notes)
+    assert 0
