@@ -10,7 +10,7 @@ from controller.decide.markets.buyable import is_spot
 from controller.decide.model.situation import Situation
 from controller.decide.policies.decided import decided
 from controller.domain import Decision, Fleet, Verdict
-from controller.domain.reasons.spot import OnDemandForDeadline, SpotForDeadline, TooLateForSpot, WaitsForSpot
+from controller.domain.reasons.spot import NoSpotForDeadline, OnDemandForDeadline, SpotForDeadline, WaitsForSpot
 
 
 def in_time(decision: Decision, situation: Situation) -> Decision:
@@ -27,7 +27,7 @@ def in_time(decision: Decision, situation: Situation) -> Decision:
     if asked is not None:
         return asked
     if decision.verdict is Verdict.MOVE and _is_too_late(decision, advised, situation):
-        reason = TooLateForSpot(decision.target, advised.needed_s, advised.left_s)
+        reason = NoSpotForDeadline(decision.target, advised.needed_s, advised.left_s, not advised.may_try)
         return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=reason, is_probe=False)
     return decision
 

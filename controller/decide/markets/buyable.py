@@ -8,6 +8,7 @@ from functools import partial
 
 from controller.decide.deadlines.situation import ON_DEMAND, WAIT, Job, Spot
 from controller.decide.deadlines.situation import Choice as Running
+from controller.decide.limits.caps import node_cap
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.hardware.prior import expected_speeds
@@ -144,11 +145,21 @@ def running(situation: Situation, pools: Iterable[Pool]) -> Running:
 
 
 def _pools(situation: Situation, model: FleetModel, on_demand_step_s: float, usd_per_hour: float) -> Iterable[Pool]:
-    """Yields the pools. One that nodes run from counts as expensive as on-demand where its price is not known."""
+    """Yields the pools, those without capacity for now included.
+
+    One that nodes run from counts as expensive as on-demand where its price is not known.
+    """
     for flavor in filter(partial(is_spot, situation), situation.flavors):
-        cap, runs = situation.bounds.caps.get(flavor, 0), situation.current.count(flavor)
+        cap, runs = _most(situation, flavor), situation.current.count(flavor)
         found = best_fleet(model, replace(situation.bounds, caps={flavor: cap})) if cap else None
         if found is not None:
             yield Pool(flavor, found.fleet, found.usd_per_step / on_demand_step_s * 3600)
         elif runs:
             yield Pool(flavor, Fleet({flavor: runs}), usd_per_hour)
+
+
+def _most(situation: Situation, flavor: str) -> int:
+    """Returns how many nodes of a flavor there may be once its pool has capacity."""
+    if flavor in (*situation.price_faults, *situation.limits.excluded, *situation.too_small):
+        return 0
+    return node_cap(flavor, situation.limits, situation.settings)

@@ -91,10 +91,12 @@ class WaitsForSpot(Reason):
 
 
 @dataclass(frozen=True)
-class TooLateForSpot(Reason):
-    """A move would put the deadline at risk: on-demand has to be able to do the rest at any time."""
+class NoSpotForDeadline(Reason):
+    """No move to spot nodes: it would put the deadline at risk, or cost more than on-demand in the end."""
 
-    code: ClassVar[str] = "too-late-for-spot"
+    code: ClassVar[str] = "no-spot-for-deadline"
     target: Fleet
     needed_s: float
     left_s: float
+    is_risky: bool
+    """Whether on-demand might not keep the deadline any more after a move that fails."""

@@ -53,13 +53,13 @@ def _(reason: reasons.WaitsForSpot) -> str:
 
 
 @reason_in_words.register
-def _(reason: reasons.TooLateForSpot) -> str:
+def _(reason: reasons.NoSpotForDeadline) -> str:
     return (
         f"no move to {reason.target}, since on-demand has to be able to keep the deadline at any time: {_time(reason)}"
     )
 
 
-Timed = reasons.OnDemandForDeadline | reasons.SpotForDeadline | reasons.WaitsForSpot | reasons.TooLateForSpot
+Timed = reasons.OnDemandForDeadline | reasons.SpotForDeadline | reasons.WaitsForSpot | reasons.NoSpotForDeadline
 
 
 def _time(reason: Timed) -> str:
