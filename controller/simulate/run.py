@@ -42,8 +42,20 @@ class Outcome:
     decisions: tuple[Decision, ...]
 
 
-def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = None) -> Outcome:
-    """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most."""
+def simulate(
+    scenario: Scenario,
+    policy: str,
+    settings: DecideSettings | None = None,
+    known_tokens_per_s: Mapping[str, float] | None = None,
+) -> Outcome:
+    """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most.
+
+    Args:
+        scenario: The scenario.
+        policy: The name of the policy.
+        settings: The settings of deciding; None: what the scenario tells the policy.
+        known_tokens_per_s: By flavor the speeds that earlier runs have measured.
+    """
     settings = settings or settings_for(scenario, policy)
     world, limits = World(scenario), limits_for(scenario)
     Disturbances(world).begin()
@@ -58,7 +70,11 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         if moves.is_under_way:
             continue
         history = History(
-            tuple(moves.history), world.spent_usd, dict(moves.unavailable), durations=dict(moves.durations)
+            tuple(moves.history),
+            world.spent_usd,
+            dict(moves.unavailable),
+            known_tokens_per_s=known_tokens_per_s or {},
+            durations=dict(moves.durations),
         )
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))

@@ -12,6 +12,7 @@ from controller.decide.deadlines.hypotheses import (
     MEANS_H,
     STAYS,
     Floats,
+    at_age,
     kinds_alone,
     kinds_and_classes,
 )
@@ -23,17 +24,18 @@ from controller.decide.deadlines.values import Table, Values, values
 COVERED = (0.0, 0.4, 0.7, 0.9, 0.98)
 """How likely another pool has capacity when one loses its own: values are computed for these."""
 
-_values = lru_cache(maxsize=32)(values)
+_values = lru_cache(maxsize=6)(values)  # some ten megabytes each
 
 
 def expected_cost(situation: Situation) -> Choice:
     """Returns the choice that is expected to cost least: on-demand, spot in a pool, or to wait.
 
     Spot that runs goes on until it is taken back. Else the choices are compared by their expected cost until the job
-    is done (`values.py`), averaged over kinds of pools and classes of stays, by their likelihood given what was seen
-    (`hypotheses.py`). Averaging the costs of fully informed continuations is QMDP (Littman, Cassandra and Kaelbling,
-    Learning policies for partially observable environments, ICML 1995): later steps are taken as better informed than
-    this one. Several pools count as one, which has capacity where any has.
+    is done (`values.py`), averaged over kinds of pools, by their likelihood given what was seen (`hypotheses.py`), and
+    over the ages of stays where these are not known. Averaging the costs of fully informed continuations is QMDP
+    (Littman, Cassandra and Kaelbling, Learning policies for partially observable environments, ICML 1995): later steps
+    are taken as better informed of the kinds than this one. Several pools count as one, which has capacity where any
+    has.
     """
     spot = best_pool(situation)
     if isinstance(situation.running, Spot) and spot is not None:
@@ -60,16 +62,18 @@ def _compared(situation: Situation, spot: Spot | None) -> Choice:
 
 
 def _likely(situation: Situation, spot: Spot | None) -> Floats:
-    """Returns how likely each kind of pool and class of what goes on now is: (stays, absences, classes), in sum 1."""
+    """Returns how likely each kind of pool and age of what goes on now is: (stays, absences, spans), in sum 1."""
     together = situation.seen.together
     assert together is not None, "a policy is asked after the first look"
     if spot is not None:
         pool = situation.seen.pools[spot.pool]
-        stays = kinds_and_classes(STAYS, pool.stays, pool.age_s, pool.is_first)
-        return np.asarray(stays[:, None, :] * kinds_alone(together.absences)[None, :, None])
-    absences = kinds_and_classes(ABSENCES, together.absences, together.age_s, together.is_first)
+        stays = kinds_and_classes(STAYS, pool.stays, pool.age_s, pool.is_first).sum(axis=1)
+        ages = at_age(STAYS, pool.age_s, pool.is_first)
+        return np.asarray((stays[:, None] * ages)[:, None, :] * kinds_alone(together.absences)[None, :, None])
+    absences = kinds_and_classes(ABSENCES, together.absences, together.age_s, together.is_first).sum(axis=1)
+    ages = at_age(ABSENCES, together.age_s, together.is_first)
     stays_of_all = np.sum([pool.stays for pool in situation.seen.pools], axis=0)
-    return np.asarray(kinds_alone(tuple(stays_of_all))[:, None, None] * absences[None, :, :])
+    return np.asarray(kinds_alone(tuple(stays_of_all))[:, None, None] * (absences[:, None] * ages)[None, :, :])
 
 
 def _mean(costs: Table, likely: Floats, table: Values, situation: Situation) -> float:

@@ -55,7 +55,7 @@ class Job:
     on_demand_usd_per_hour: float
     spot_usd_per_hour: tuple[float, ...]
     idle_usd_per_hour: float = 0.0
-    most_steps: int = 200
+    most_steps: int = 120
 
     @property
     def is_possible(self) -> bool:

@@ -38,10 +38,10 @@ def asked_for(advised: Advice, situation: Situation) -> Decision | None:
         return None
     bought, needed_s, left_s = advised.buyable, advised.needed_s, advised.left_s
     if isinstance(advised.choice, Spot):
-        if advised.running == ON_DEMAND:
-            return None  # the policy of fleets moves there, if that is worth it
-        fleet = bought.pools[advised.choice.pool].fleet
-        return decided(situation, Verdict.MOVE, SpotForDeadline(fleet, needed_s, left_s), fleet)
+        pool = bought.pools[advised.choice.pool]
+        if advised.running == ON_DEMAND and pool.flavor not in situation.measured:
+            return None  # whether it is worth measuring is for the policy of fleets to say
+        return decided(situation, Verdict.MOVE, SpotForDeadline(pool.fleet, needed_s, left_s), pool.fleet)
     if advised.choice == WAIT:
         if advised.running == ON_DEMAND:
             return None
