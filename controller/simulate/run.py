@@ -75,6 +75,7 @@ def simulate(
             dict(moves.unavailable),
             known_tokens_per_s=known_tokens_per_s or {},
             durations=dict(moves.durations),
+            noticed=tuple(world.taken_back),
         )
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))

@@ -9,7 +9,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.domain import SECONDS_PER_HOUR, Fleet, NoticeKind
+from controller.domain.observed.spot import Noticed
 from controller.simulate.nodes import Node, Nodes
 from controller.simulate.scenario import Scenario, SimulatedFlavor
 
@@ -41,6 +42,8 @@ class World:
         """The nodes that the groups keep up."""
         self.closed_until: dict[str, float] = {}
         """By flavor, until when EC2 has no capacity of it."""
+        self.taken_back: list[Noticed] = []
+        """The nodes that EC2 has taken back."""
         self.moments: list[Moment] = []
         self.has_changed = False
         self.on_join: list[Callable[[Node], None]] = []
@@ -164,6 +167,7 @@ class World:
         if node not in self.nodes.all:
             return
         self.nodes.remove(node)
+        self.taken_back.append(Noticed(node.instance_id, node.flavor.name, NoticeKind.INTERRUPTION, self.now))
         self.pause()
         if node.is_member and self.is_open(node.flavor.name):
             self._replace(node.flavor)

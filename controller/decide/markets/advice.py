@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from controller.decide.deadlines import situation as deadlines
@@ -11,6 +12,7 @@ from controller.decide.deadlines.situation import ON_DEMAND, WAIT, Choice, Spot
 from controller.decide.markets.buyable import Buyable, buyable, running
 from controller.decide.markets.timeline import seen_of
 from controller.decide.model.situation import Situation
+from controller.decide.replacing.pools import recent
 from controller.domain import Market
 from controller.domain.reasons.limits import DeadlineOutOfReach
 
@@ -69,10 +71,8 @@ def advice(situation: Situation) -> Advice | None:
 
 def _asked(situation: Situation, bought: Buyable, left_s: float, time_s: float) -> deadlines.Situation:
     """Returns the situation as the policies of `controller/decide/deadlines/` know it."""
-    settings, barred = situation.settings, situation.barred
-    available = {
-        pool.flavor: situation.current.count(pool.flavor) > 0 or pool.flavor not in barred for pool in bought.pools
-    }
+    settings = situation.settings
+    available = _available(situation, [pool.flavor for pool in bought.pools])
     works = any(fact.step for fact in situation.observations[-1].facts)
     return deadlines.Situation(
         job=bought.job(time_s, max(LEAST_LOOK_S, settings.look_s), settings.head_usd_per_hour),
@@ -83,3 +83,12 @@ def _asked(situation: Situation, bought: Buyable, left_s: float, time_s: float) 
         available=tuple(available.values()),
         seen=seen_of(available, situation.history, situation.now + left_s - time_s, situation.now),
     )
+
+
+def _available(situation: Situation, pools: Sequence[str]) -> dict[str, bool]:
+    """Returns by pool whether it may have capacity. One that has just lost a node comes after the others."""
+    runs = [pool for pool in pools if situation.current.count(pool)]
+    tried = [pool for pool in pools if pool not in situation.barred]
+    lost = recent(situation.history.noticed, situation.now)
+    others = [pool for pool in tried if pool not in lost]
+    return {pool: pool in runs or pool in (others or tried) for pool in pools}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from controller.decide.limits.caps import node_cap, unavailable_reasons
 from controller.decide.model.pricing import effective_usd_per_hour, price_fault
 from controller.decide.replacing.losses import with_losses
-from controller.decide.replacing.pools import Pool, chosen
+from controller.decide.replacing.pools import Pool, chosen, recent
 from controller.decide.settings import DecideSettings
 from controller.domain import NO_NODES, FlavorEstimate, Fleet, History, Market, Price
 from controller.domain.observed.spot import Shortage, SpotSettings
@@ -16,9 +16,6 @@ from controller.domain.prices.price import floor_name
 from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.loop.decide_settings import decide_settings
 from controller.loop.job import Job
-
-RECENT_S = 600.0
-"""For how long a pool that took a node back comes after the others."""
 
 
 class Pools:
@@ -133,12 +130,8 @@ class Pools:
             price.usd_per_hour,
             usd / (tokens_per_s * 0.0036) if tokens_per_s else usd / (known.vcpus or 1),
             is_measured=bool(tokens_per_s),
-            is_recent=flavor in self._recent(),
+            is_recent=flavor in recent(self._job.journal.noticed(), self._job.clock.now()),
         )
-
-    def _recent(self) -> frozenset[str]:
-        now = self._job.clock.now()
-        return frozenset(one.flavor for one in self._job.journal.noticed() if now - one.at < RECENT_S)
 
 
 def _is_too_small(estimate: FlavorEstimate | None) -> bool:

@@ -25,8 +25,8 @@ def played_live(job: Job, available: Flags) -> Outcome:
     """Plays a job on one node as the live controller decides, and returns what came of it.
 
     As in a real run, new nodes are there before the old ones go, so that a change-over costs no time where EC2 has
-    not taken the node back. Speeds are known from an earlier run and are what they were, so that nothing is to spare for
-    errors (a confidence of one half).
+    not taken the node back. Speeds are known from an earlier run and are what they were, so that nothing has to be to
+    spare (a confidence of one half).
 
     Args:
         job: The job.

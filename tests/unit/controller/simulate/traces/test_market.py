@@ -24,14 +24,15 @@ def job(time_h: float, pools: int = 1, change_over_h: float = 0.1) -> Job:
 
 
 def market(seed: int, pools: int, steps: int = 72) -> Flags:
-    """Returns pools whose capacity stays for 1.5 h and stays away for 0.7 h on average. The first one begins with some."""
+    """Returns pools whose capacity comes and goes, mostly soon and sometimes late. The first one begins with some."""
     draw = random.Random(seed)
     flags = np.zeros((steps, pools), dtype=bool)
     for pool in range(pools):
-        is_up = pool == 0
-        for step in range(steps):
-            flags[step, pool] = is_up
-            is_up = is_up ^ (draw.random() < (1 / 18 if is_up else 1 / 8))
+        at, is_up = 0, pool == 0
+        while at < steps:
+            length = 1 + int(draw.expovariate(1 / draw.choice((3, 12, 48) if is_up else (3, 8, 24))))
+            flags[at : at + length, pool] = is_up
+            at, is_up = at + length, not is_up
     return flags
 
 
@@ -68,7 +69,7 @@ def test_it_costs_less_than_greedy_and_uniform_progress_and_not_less_than_is_pos
     """A change-over of the live controller overlaps with the work of the old node: it may cost a little less."""
     usd = {"live": 0.0, "greedy": 0.0, "uniform progress": 0.0, "bound": 0.0}
     for seed in range(6):
-        played, flags = job(4.0, 2), market(seed, 2)
+        played, flags = job(4.5, 2), market(seed, 2)
         usd["live"] += played_live(played, flags).cost_usd
         usd["greedy"] += play(greedy, played, flags).usd
         usd["uniform progress"] += play(uniform_progress, played, flags).usd
