@@ -48,7 +48,7 @@ def _compared(situation: Situation, spot: Spot | None) -> Choice:
     if not job.spot_usd_per_hour:
         return ON_DEMAND
     usd = min(job.spot_usd_per_hour) if spot is None else job.spot_usd_per_hour[spot.pool]
-    table, likely = _values(job, usd, covered(situation.seen)), _likely(situation, spot)
+    table, likely = _values(job, usd, covered(situation.seen, spot)), _likely(situation, spot)
     if spot is None:
         costs = table.leave_over_stay if is_on_demand else table.wait_over_on_demand
         return WAIT if _mean(costs, likely, table, situation) < 0 else ON_DEMAND
@@ -88,11 +88,20 @@ def _mean(costs: Table, likely: Floats, table: Values, situation: Situation) -> 
     return float((likely * at).sum())
 
 
-def covered(seen: Seen) -> float:
-    """Returns how likely another pool has capacity when one loses its own, rounded to one of `COVERED`."""
+def covered(seen: Seen, spot: Spot | None) -> float:
+    """Returns how likely another pool has capacity when one loses its own, rounded to one of `COVERED`.
+
+    Args:
+        seen: What was seen of the pools.
+        spot: The pool that may be lost; None where none has capacity now.
+    """
     if len(seen.pools) < 2:
         return 0.0
-    share = (seen.covered + 1) / (seen.losses + 2)
+    others = [stays.is_up for pool, stays in enumerate(seen.pools) if spot is None or pool != spot.pool]
+    if any(others):
+        share = (seen.beside.covered + 4) / (seen.beside.losses + 5)  # other pools mostly keep what they have
+    else:
+        share = (seen.alone.covered + 1) / (seen.alone.losses + 4)
     return min(COVERED, key=lambda value: abs(value - share))
 
 

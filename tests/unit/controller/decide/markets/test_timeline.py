@@ -26,7 +26,7 @@ def test_a_pool_has_capacity_until_something_else_was_seen() -> None:
 def test_a_pool_that_took_a_node_back_has_none_from_then_on() -> None:
     seen = seen_of({A: False, B: True}, History(noticed=(taken(400.0, A),)), 0.0, 1000.0)
     assert [(pool.is_up, pool.age_s) for pool in seen.pools] == [(False, 600.0), (True, 1000.0)]
-    assert (seen.losses, seen.covered) == (1, 1)
+    assert (seen.beside.losses, seen.beside.covered) == (1, 1)
 
 
 def test_a_recommendation_says_nothing_of_capacity() -> None:
@@ -48,4 +48,4 @@ def test_what_lies_before_the_run_or_belongs_to_other_flavors_is_left_out() -> N
 
 def test_many_nodes_that_are_taken_at_once_are_one_loss() -> None:
     seen = seen_of({A: False}, History(noticed=(taken(400.0, A),) * 3), 0.0, 1000.0)
-    assert seen.losses == 1
+    assert seen.alone.losses == 1
