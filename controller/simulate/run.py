@@ -69,14 +69,7 @@ def simulate(
         passes.looked()
         if moves.is_under_way:
             continue
-        history = History(
-            tuple(moves.history),
-            world.spent_usd,
-            dict(moves.unavailable),
-            known_tokens_per_s=known_tokens_per_s or {},
-            durations=dict(moves.durations),
-            noticed=tuple(world.taken_back),
-        )
+        history = replace(_history(world, moves), known_tokens_per_s=known_tokens_per_s or {})
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))
         prices = view.prices(is_told=settings.truth is not None)
@@ -91,6 +84,17 @@ def simulate(
             passes.moved()
     probe_usd = _probe_usd(scenario, world, moves.history, plain, decisions)
     return _outcome(scenario, policy, world, moves.history, tuple(decisions), probe_usd, settings.cooldown_s)
+
+
+def _history(world: World, moves: Moves) -> History:
+    """Returns what a controller remembers of its run."""
+    return History(
+        tuple(moves.history),
+        world.spent_usd,
+        dict(moves.unavailable),
+        durations=dict(moves.durations),
+        noticed=tuple(world.taken_back),
+    )
 
 
 def _without_probes(decision: Decision, plain: Decision) -> Fleet:

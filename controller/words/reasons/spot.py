@@ -54,9 +54,9 @@ def _(reason: reasons.WaitsForSpot) -> str:
 
 @reason_in_words.register
 def _(reason: reasons.NoSpotForDeadline) -> str:
-    return (
-        f"no move to {reason.target}, since on-demand has to be able to keep the deadline at any time: {_time(reason)}"
-    )
+    risk = "if the move failed, on-demand might not keep the deadline"
+    cost = "EC2 is expected to take spot nodes back too soon for the move to pay"
+    return f"no move to {reason.target}: {risk if reason.is_risky else cost}; {_time(reason)}"
 
 
 Timed = reasons.OnDemandForDeadline | reasons.SpotForDeadline | reasons.WaitsForSpot | reasons.NoSpotForDeadline
