@@ -59,7 +59,14 @@ def decide(given: DecisionInput, policies: Mapping[str, Policy] = POLICIES) -> D
     """
     policy = find_policy(given.settings.policy, policies)
     situation = assess(given)
-    return _in_allowed_steps(in_time(policy.decide(situation), situation), situation)
+    decision = policy.decide(situation)
+    return _in_allowed_steps(in_time(decision, situation) if _may_lose_pools(given) else decision, situation)
+
+
+def _may_lose_pools(given: DecisionInput) -> bool:
+    """Returns whether spot pools may vanish as a whole: one did, or nobody says how often they lose single nodes."""
+    rates = [price.interruptions_per_hour for price in given.prices.values()]
+    return bool(given.history.noticed) or not any(rates)
 
 
 def _in_allowed_steps(decision: Decision, situation: Situation) -> Decision:

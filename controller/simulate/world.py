@@ -43,7 +43,7 @@ class World:
         self.closed_until: dict[str, float] = {}
         """By flavor, until when EC2 has no capacity of it."""
         self.taken_back: list[Noticed] = []
-        """The nodes that EC2 has taken back."""
+        """The nodes of the pools that EC2 has taken back as a whole."""
         self.moments: list[Moment] = []
         self.has_changed = False
         self.on_join: list[Callable[[Node], None]] = []
@@ -167,7 +167,6 @@ class World:
         if node not in self.nodes.all:
             return
         self.nodes.remove(node)
-        self.taken_back.append(Noticed(node.instance_id, node.flavor.name, NoticeKind.INTERRUPTION, self.now))
         self.pause()
         if node.is_member and self.is_open(node.flavor.name):
             self._replace(node.flavor)
@@ -191,6 +190,8 @@ class World:
         """Lets EC2 have no capacity of a flavor for a while. Then its group starts the nodes that it lacks."""
         self.closed_until[flavor] = max(self.now + seconds, self.closed_until.get(flavor, 0.0))
         self.has_changed = True
+        lost = [node for node in self.nodes.all if node.flavor.name == flavor]
+        self.taken_back += [Noticed(node.instance_id, flavor, NoticeKind.INTERRUPTION, self.now) for node in lost]
 
         def reopen() -> None:
             if self.is_open(flavor):

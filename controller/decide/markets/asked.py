@@ -9,6 +9,7 @@ from controller.decide.markets.advice import Advice, advice
 from controller.decide.markets.buyable import is_spot
 from controller.decide.model.situation import Situation
 from controller.decide.policies.decided import decided
+from controller.decide.policies.stability import busy_reason
 from controller.domain import Decision, Fleet, Verdict
 from controller.domain.reasons.spot import NoSpotForDeadline, OnDemandForDeadline, SpotForDeadline, WaitsForSpot
 
@@ -39,8 +40,8 @@ def asked_for(advised: Advice, situation: Situation) -> Decision | None:
     bought, needed_s, left_s = advised.buyable, advised.needed_s, advised.left_s
     if isinstance(advised.choice, Spot):
         pool = bought.pools[advised.choice.pool]
-        if advised.running == ON_DEMAND and pool.flavor not in situation.measured:
-            return None  # whether it is worth measuring is for the policy of fleets to say
+        if advised.running == ON_DEMAND and (pool.flavor not in situation.measured or busy_reason(situation)):
+            return None  # what is worth measuring, and when, is for the policy of fleets to say
         return decided(situation, Verdict.MOVE, SpotForDeadline(pool.fleet, needed_s, left_s), pool.fleet)
     if advised.choice == WAIT:
         if advised.running == ON_DEMAND:
@@ -58,10 +59,11 @@ def _is_moving(situation: Situation) -> bool:
 
 def _is_too_late(decision: Decision, advised: Advice, situation: Situation) -> bool:
     """Returns whether a move could cost the deadline, or gives up nodes on demand that should stay."""
-    if advised.running == ON_DEMAND:
-        gives_up = decision.current.beyond(decision.target).size > 0
-        return gives_up and _is_on_spot(decision.target, situation) and advised.choice == ON_DEMAND
-    return not advised.may_try
+    if advised.running != ON_DEMAND:
+        return not advised.may_try
+    gives_up = decision.current.beyond(decision.target).size > 0 and _is_on_spot(decision.target, situation)
+    knows_losses = bool(situation.history.noticed)
+    return gives_up and advised.choice == ON_DEMAND and (knows_losses or not advised.may_try)
 
 
 def _is_on_spot(fleet: Fleet, situation: Situation) -> bool:

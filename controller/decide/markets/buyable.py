@@ -15,12 +15,17 @@ from controller.decide.model.hardware.prior import expected_speeds
 from controller.decide.model.risk import margin
 from controller.decide.model.situation import Situation
 from controller.decide.search.best_fleet import best_fleet
-from controller.decide.search.choice import best_choice, fastest_step_s
+from controller.decide.search.choice import ROOM_SIZES, ROOM_TOLERANCE, best_choice, fastest_step_s
 from controller.domain import Fleet, Market
+from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 
 STEPS = 60
 """Into how many steps the work and the slack of a live run are cut: its tables have a few megabytes."""
+
+
+HASTE_SHARE = 0.5
+"""By how much more the work may cost on demand where it begins as late as possible."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +50,19 @@ class Buyable:
     Attributes:
         on_demand: The fleet on demand that costs least among those that keep the deadline surely enough; where none
             does, the fastest one.
-        usd_per_hour: What it costs.
-        work_s: How long it takes for the rest of the work, at most, with the confidence that is asked for.
-        total_s: How long it takes for the whole training, alike.
         shortfall: Why it does not keep the deadline; None where it does.
+        usd_per_hour: What the fleet on demand costs that is as fast as is worth it.
+        work_s: How long that one takes for the rest of the work, at most, with the confidence that is asked for.
+        total_s: How long it takes for the whole training, alike.
         pools: What the spot pools offer. Those of the nodes that run are among them.
         change_over_s: How long a start takes until it works.
     """
 
     on_demand: Fleet
+    shortfall: Reason | None
     usd_per_hour: float
     work_s: float
     total_s: float
-    shortfall: Reason | None
     pools: tuple[Pool, ...]
     change_over_s: float
 
@@ -105,19 +110,42 @@ def buyable(situation: Situation) -> Buyable | None:
     choice = best_choice(forecaster)
     if choice is None or not model.knows(choice.forecast.target):
         return None
-    target = choice.forecast.target
-    step_s = forecaster.step_time_s(target) + forecaster.model_error_s
-    spare = 1 + margin(forecaster, target, fastest_step_s(forecaster))
+    needs_s = partial(_step_at_most_s, forecaster)
+    fast = min((choice.forecast.target, *_fast(forecaster)), key=needs_s)
+    step_s, usd_per_hour = needs_s(fast), model.fleet_usd_per_hour(fast)
     switching = situation.settings.switching
     return Buyable(
-        target,
-        model.fleet_usd_per_hour(target),
-        progress.remaining_steps * step_s * spare,
-        progress.total_steps * step_s * spare,
+        choice.forecast.target,
         choice.shortfall,
-        tuple(_pools(situation, model, step_s, model.fleet_usd_per_hour(target))),
+        usd_per_hour,
+        progress.remaining_steps * step_s,
+        progress.total_steps * step_s,
+        tuple(_pools(situation, model, step_s, usd_per_hour)),
         switching.grow_s + 2 * switching.pause_s,
     )
+
+
+def _step_at_most_s(forecaster: Forecaster, fleet: Fleet) -> float:
+    """Returns how long a step takes at most, with the confidence that is asked for."""
+    spare = 1 + margin(forecaster, fleet, fastest_step_s(forecaster))
+    return (forecaster.step_time_s(fleet) + forecaster.model_error_s) * spare
+
+
+def _fast(forecaster: Forecaster) -> Iterable[Fleet]:
+    """Yields the fastest fleets, of all flavors and of those that were measured, that are not too expensive.
+
+    The later on-demand has to begin, the more of the work spot can do. The cheapest fleet that keeps the deadline would
+    always have to begin now.
+    """
+    model, bounds = forecaster.model, forecaster.bounds
+    cheapest = best_fleet(model, bounds)
+    most_usd = None if cheapest is None else (1 + HASTE_SHARE) * cheapest.usd_per_step
+    measured = {flavor: cap for flavor, cap in bounds.caps.items() if flavor in forecaster.situation.measured}
+    for caps in (bounds.caps, measured):
+        within = replace(bounds, caps=caps, max_usd_per_step=most_usd)
+        found = best_fleet(model, within, Objective.TIME, ROOM_TOLERANCE, ROOM_SIZES)
+        if found is not None:
+            yield found.fleet
 
 
 def believed(situation: Situation) -> FleetModel | None:
