@@ -115,10 +115,10 @@ def test_it_says_until_when_it_waits(tmp_path: Path) -> None:
 def test_it_leaves_spot_before_the_deadline_could_be_lost_with_it(tmp_path: Path) -> None:
     run = Run(tmp_path, 1000.0)
     assert run.to_the_end() < 1000.0
-    [closing] = run.reasons(OnDemandForDeadline)
+    closing, move = run.reasons(OnDemandForDeadline)[0], run.controller.journal.moves()[0]
     assert not closing.reason.could_wait  # type: ignore[attr-defined]
-    [move] = run.controller.journal.moves()
     assert move.target.count(ON_DEMAND) == 3 and move.phase is MovePhase.DONE
+    assert move.reason == closing.reason
 
 
 def test_without_a_deadline_nothing_is_bought_on_demand(tmp_path: Path) -> None:
