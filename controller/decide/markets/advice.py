@@ -61,7 +61,9 @@ def advice(situation: Situation) -> Advice | None:
     if bought is None or (isinstance(bought.shortfall, DeadlineOutOfReach) and situation.current.size):
         return None
     asked = _asked(situation, bought, deadline_at - situation.now, deadline_at - progress.started_at)
-    patient = replace(asked, job=replace(asked.job, step_s=max(LEAST_LOOK_S, situation.settings.attempt_s)))
+    calm_s = situation.settings.cooldown_s if asked.running == ON_DEMAND else 0.0  # or it would go to and fro
+    attempt_s = max(LEAST_LOOK_S, situation.settings.attempt_s + calm_s)
+    patient = replace(asked, job=replace(asked.job, step_s=attempt_s))
     is_open, may_try = is_safe(WAIT, asked), is_safe(WAIT, patient)
     choice = expected_cost(asked)
     if not is_open or (isinstance(choice, Spot) and choice != asked.running and not may_try):

@@ -11,6 +11,7 @@ from controller.decide.deadlines.hypotheses import (
     MEANS_H,
     SPANS,
     STAYS,
+    Floats,
     ageing,
     at_age,
     spent_in_spans,
@@ -18,7 +19,7 @@ from controller.decide.deadlines.hypotheses import (
 
 
 @pytest.mark.parametrize("kinds", [STAYS, ABSENCES])
-def test_the_time_spent_in_all_spans_is_the_mean_length(kinds: np.ndarray) -> None:
+def test_the_time_spent_in_all_spans_is_the_mean_length(kinds: Floats) -> None:
     assert spent_in_spans(kinds).sum(axis=1) == pytest.approx(kinds @ MEANS_H)
 
 
