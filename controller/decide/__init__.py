@@ -5,7 +5,8 @@ Everything here is pure: no clock, no network, no file. The live controller, the
 Rooms: `limits` (which fleets are allowed), `samples` (what facts say of speed), `model` (what is believed of speeds,
 prices and fleets), `search` (the best fleet), `exploration` (what is worth measuring), `policies` (ways of deciding),
 `health` (whether the training makes progress, and what to do where it does not), `replacing` (what takes the places of
-nodes that EC2 takes back).
+nodes that EC2 takes back), `deadlines` (on demand, spot or waiting: policies for a job with a deadline), `markets` (the
+same for a run that trains).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import replace
 
 from controller.decide.given import DecisionInput
 from controller.decide.limits.surge import Exchange, Surge, exchange, first_move
+from controller.decide.markets.asked import in_time
 from controller.decide.model.estimates import node_usd_per_million_tokens
 from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
@@ -57,7 +59,14 @@ def decide(given: DecisionInput, policies: Mapping[str, Policy] = POLICIES) -> D
     """
     policy = find_policy(given.settings.policy, policies)
     situation = assess(given)
-    return _in_allowed_steps(policy.decide(situation), situation)
+    decision = policy.decide(situation)
+    return _in_allowed_steps(in_time(decision, situation) if _may_lose_pools(given) else decision, situation)
+
+
+def _may_lose_pools(given: DecisionInput) -> bool:
+    """Returns whether spot pools may vanish as a whole: one did, or nobody says how often they lose single nodes."""
+    rates = [price.interruptions_per_hour for price in given.prices.values()]
+    return bool(given.history.noticed) or not any(rates)
 
 
 def _in_allowed_steps(decision: Decision, situation: Situation) -> Decision:

@@ -76,6 +76,10 @@ class DecideSettings:
     ending_s: float = 0.0
     """How long before the budget is used up the training is stopped, so that everything can be given back."""
     switching: SwitchingAssumptions = field(default_factory=SwitchingAssumptions)
+    look_s: float = 60.0
+    """How long it takes until the next decision."""
+    attempt_s: float = 600.0
+    """How long a move may take at most until it is given up."""
     probe_share: float = 0.05
     """The share of the cost of the work that may be spent on measuring new flavors."""
     probe_steps: int = 100

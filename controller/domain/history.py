@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.domain.move import Durations, Move
+from controller.domain.observed.progress import Progress
+from controller.domain.observed.spot import Noticed
 
 
 @dataclass(frozen=True)
@@ -24,3 +26,7 @@ class History:
     """How long the parts of the moves of this run took."""
     earlier_durations: Durations = field(default_factory=dict)
     """How long they took in earlier runs in the same circumstances."""
+    noticed: tuple[Noticed, ...] = ()
+    """The nodes that EC2 has taken back, or said that it may."""
+    progress: Progress | None = None
+    """How far the training was when ranks last said so; None where that is what they say now, or never did."""

@@ -17,6 +17,9 @@ from controller.loop.deciding import Decider
 from controller.observe.credits.burstable import with_credits
 from controller.observe.prices.costs import Costs
 
+LOOK_S = 20.0
+"""The longest time between two looks at spot nodes: their last two minutes have to suffice for a replacement."""
+
 
 def make_decider(environment: Environment, cluster: LiveCluster, policy: str) -> Decider:
     """Returns how to decide in this environment with this policy."""
@@ -88,6 +91,8 @@ def decide_settings(
             "minimum_window": controller.minimum_window,
             "cooldown_s": controller.cooldown_s,
             "ending_s": controller.stop_ahead_s,
+            "look_s": min(controller.interval_s, LOOK_S),
+            "attempt_s": controller.timeouts.boot_s + controller.timeouts.configure_s + controller.timeouts.join_s,
             **options,
             "switching": switching,
             "policy": policy,

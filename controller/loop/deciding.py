@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from controller.decide.given import DecisionInput
 from controller.decide.model.situation import KEPT_OBSERVATIONS
 from controller.decide.replacing.losses import with_losses
-from controller.domain import Decision, Fleet, History, Limits, Observation, Price
+from controller.domain import Decision, Fleet, History, Limits, Observation, Price, Progress
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal
 
@@ -22,17 +22,22 @@ def decide_on(
     limits: Limits,
     decide: Decider,
 ) -> Decision:
-    """Decides what to do now.
+    """Decides what to do now. `decide` is how; the other arguments are those of `given_now`."""
+    return decide(given_now(observation, journal, prices, limits))
+
+
+def given_now(observation: Observation, journal: Journal, prices: Mapping[str, Price], limits: Limits) -> DecisionInput:
+    """Returns what is known now, without the settings of deciding.
 
     Args:
         observation: The present one. The journal may have it already; the decision is given it once.
         journal: What earlier passes of this run left behind.
         prices: By flavor. The journal says how often nodes of a flavor are taken back.
         limits: Those of centavo.yml. The run's own deadline and budget take precedence.
-        decide: How to decide.
     """
     info = journal.info()
     earlier = tuple(o for o in journal.recent(KEPT_OBSERVATIONS) if o.at < observation.at)
+    progress = read_progress(observation, info.started_at)
     history = History(
         moves=journal.moves(),
         spent_usd=journal.spent_usd(),
@@ -41,11 +46,17 @@ def decide_on(
         full_tokens_per_s=_full_speeds(journal),
         durations=journal.durations(),
         earlier_durations=journal.earlier_durations(),
+        noticed=journal.noticed(),
+        progress=None if progress is not None else _last_progress(earlier, info.started_at),
     )
-    progress = read_progress(observation, info.started_at)
     known = _learned(prices, journal)
-    given = DecisionInput((*earlier, observation), known, info.constraints.onto(limits), progress, history)
-    return decide(given)
+    return DecisionInput((*earlier, observation), known, info.constraints.onto(limits), progress, history)
+
+
+def _last_progress(earlier: Sequence[Observation], started_at: float) -> Progress | None:
+    """Returns how far the training was when its ranks last said so."""
+    found = (read_progress(observation, started_at) for observation in reversed(earlier))
+    return next((progress for progress in found if progress is not None), None)
 
 
 def _learned(prices: Mapping[str, Price], journal: Journal) -> Mapping[str, Price]:

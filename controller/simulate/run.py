@@ -42,8 +42,20 @@ class Outcome:
     decisions: tuple[Decision, ...]
 
 
-def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = None) -> Outcome:
-    """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most."""
+def simulate(
+    scenario: Scenario,
+    policy: str,
+    settings: DecideSettings | None = None,
+    known_tokens_per_s: Mapping[str, float] | None = None,
+) -> Outcome:
+    """Runs a scenario under a policy to the end of its training, or for `MAX_DAYS` at most.
+
+    Args:
+        scenario: The scenario.
+        policy: The name of the policy.
+        settings: The settings of deciding; None: what the scenario tells the policy.
+        known_tokens_per_s: By flavor the speeds that earlier runs have measured.
+    """
     settings = settings or settings_for(scenario, policy)
     world, limits = World(scenario), limits_for(scenario)
     Disturbances(world).begin()
@@ -57,9 +69,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         passes.looked()
         if moves.is_under_way:
             continue
-        history = History(
-            tuple(moves.history), world.spent_usd, dict(moves.unavailable), durations=dict(moves.durations)
-        )
+        history = replace(_history(world, moves), known_tokens_per_s=known_tokens_per_s or {})
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))
         prices = view.prices(is_told=settings.truth is not None)
@@ -74,6 +84,17 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
             passes.moved()
     probe_usd = _probe_usd(scenario, world, moves.history, plain, decisions)
     return _outcome(scenario, policy, world, moves.history, tuple(decisions), probe_usd, settings.cooldown_s)
+
+
+def _history(world: World, moves: Moves) -> History:
+    """Returns what a controller remembers of its run."""
+    return History(
+        tuple(moves.history),
+        world.spent_usd,
+        dict(moves.unavailable),
+        durations=dict(moves.durations),
+        noticed=tuple(world.taken_back),
+    )
 
 
 def _without_probes(decision: Decision, plain: Decision) -> Fleet:

@@ -9,7 +9,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controller.domain import SECONDS_PER_HOUR, Fleet
+from controller.domain import SECONDS_PER_HOUR, Fleet, NoticeKind
+from controller.domain.observed.spot import Noticed
 from controller.simulate.nodes import Node, Nodes
 from controller.simulate.scenario import Scenario, SimulatedFlavor
 
@@ -41,6 +42,8 @@ class World:
         """The nodes that the groups keep up."""
         self.closed_until: dict[str, float] = {}
         """By flavor, until when EC2 has no capacity of it."""
+        self.taken_back: list[Noticed] = []
+        """The nodes of the pools that EC2 has taken back as a whole."""
         self.moments: list[Moment] = []
         self.has_changed = False
         self.on_join: list[Callable[[Node], None]] = []
@@ -187,6 +190,8 @@ class World:
         """Lets EC2 have no capacity of a flavor for a while. Then its group starts the nodes that it lacks."""
         self.closed_until[flavor] = max(self.now + seconds, self.closed_until.get(flavor, 0.0))
         self.has_changed = True
+        lost = [node for node in self.nodes.all if node.flavor.name == flavor]
+        self.taken_back += [Noticed(node.instance_id, flavor, NoticeKind.INTERRUPTION, self.now) for node in lost]
 
         def reopen() -> None:
             if self.is_open(flavor):

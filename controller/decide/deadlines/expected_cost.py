@@ -12,6 +12,7 @@ from controller.decide.deadlines.hypotheses import (
     MEANS_H,
     STAYS,
     Floats,
+    at_age,
     kinds_alone,
     kinds_and_classes,
 )
@@ -23,17 +24,18 @@ from controller.decide.deadlines.values import Table, Values, values
 COVERED = (0.0, 0.4, 0.7, 0.9, 0.98)
 """How likely another pool has capacity when one loses its own: values are computed for these."""
 
-_values = lru_cache(maxsize=32)(values)
+_values = lru_cache(maxsize=6)(values)  # some ten megabytes each
 
 
 def expected_cost(situation: Situation) -> Choice:
     """Returns the choice that is expected to cost least: on-demand, spot in a pool, or to wait.
 
     Spot that runs goes on until it is taken back. Else the choices are compared by their expected cost until the job
-    is done (`values.py`), averaged over kinds of pools and classes of stays, by their likelihood given what was seen
-    (`hypotheses.py`). Averaging the costs of fully informed continuations is QMDP (Littman, Cassandra and Kaelbling,
-    Learning policies for partially observable environments, ICML 1995): later steps are taken as better informed than
-    this one. Several pools count as one, which has capacity where any has.
+    is done (`values.py`), averaged over kinds of pools, by their likelihood given what was seen (`hypotheses.py`), and
+    over the ages of stays where these are not known. Averaging the costs of fully informed continuations is QMDP
+    (Littman, Cassandra and Kaelbling, Learning policies for partially observable environments, ICML 1995): later steps
+    are taken as better informed of the kinds than this one. Several pools count as one, which has capacity where any
+    has.
     """
     spot = best_pool(situation)
     if isinstance(situation.running, Spot) and spot is not None:
@@ -46,7 +48,7 @@ def _compared(situation: Situation, spot: Spot | None) -> Choice:
     if not job.spot_usd_per_hour:
         return ON_DEMAND
     usd = min(job.spot_usd_per_hour) if spot is None else job.spot_usd_per_hour[spot.pool]
-    table, likely = _values(job, usd, covered(situation.seen)), _likely(situation, spot)
+    table, likely = _values(job, usd, covered(situation.seen, spot)), _likely(situation, spot)
     if spot is None:
         costs = table.leave_over_stay if is_on_demand else table.wait_over_on_demand
         return WAIT if _mean(costs, likely, table, situation) < 0 else ON_DEMAND
@@ -60,16 +62,18 @@ def _compared(situation: Situation, spot: Spot | None) -> Choice:
 
 
 def _likely(situation: Situation, spot: Spot | None) -> Floats:
-    """Returns how likely each kind of pool and class of what goes on now is: (stays, absences, classes), in sum 1."""
+    """Returns how likely each kind of pool and age of what goes on now is: (stays, absences, spans), in sum 1."""
     together = situation.seen.together
     assert together is not None, "a policy is asked after the first look"
     if spot is not None:
         pool = situation.seen.pools[spot.pool]
-        stays = kinds_and_classes(STAYS, pool.stays, pool.age_s, pool.is_first)
-        return np.asarray(stays[:, None, :] * kinds_alone(together.absences)[None, :, None])
-    absences = kinds_and_classes(ABSENCES, together.absences, together.age_s, together.is_first)
+        stays = kinds_and_classes(STAYS, pool.stays, pool.age_s, pool.is_first).sum(axis=1)
+        ages = at_age(STAYS, pool.age_s, pool.is_first)
+        return np.asarray((stays[:, None] * ages)[:, None, :] * kinds_alone(together.absences)[None, :, None])
+    absences = kinds_and_classes(ABSENCES, together.absences, together.age_s, together.is_first).sum(axis=1)
+    ages = at_age(ABSENCES, together.age_s, together.is_first)
     stays_of_all = np.sum([pool.stays for pool in situation.seen.pools], axis=0)
-    return np.asarray(kinds_alone(tuple(stays_of_all))[:, None, None] * absences[None, :, :])
+    return np.asarray(kinds_alone(tuple(stays_of_all))[:, None, None] * (absences[:, None] * ages)[None, :, :])
 
 
 def _mean(costs: Table, likely: Floats, table: Values, situation: Situation) -> float:
@@ -84,11 +88,20 @@ def _mean(costs: Table, likely: Floats, table: Values, situation: Situation) -> 
     return float((likely * at).sum())
 
 
-def covered(seen: Seen) -> float:
-    """Returns how likely another pool has capacity when one loses its own, rounded to one of `COVERED`."""
+def covered(seen: Seen, spot: Spot | None) -> float:
+    """Returns how likely another pool has capacity when one loses its own, rounded to one of `COVERED`.
+
+    Args:
+        seen: What was seen of the pools.
+        spot: The pool that may be lost; None where none has capacity now.
+    """
     if len(seen.pools) < 2:
         return 0.0
-    share = (seen.covered + 1) / (seen.losses + 2)
+    others = [stays.is_up for pool, stays in enumerate(seen.pools) if spot is None or pool != spot.pool]
+    if any(others):
+        share = (seen.beside.covered + 4) / (seen.beside.losses + 5)  # other pools mostly keep what they have
+    else:
+        share = (seen.alone.covered + 1) / (seen.alone.losses + 4)
     return min(COVERED, key=lambda value: abs(value - share))
 
 

@@ -6,6 +6,9 @@ hyperexponential distribution; Feldmann and Whitt, Fitting mixtures of exponenti
 Performance Evaluation 31, 1998). How often a pool has stays of each class is its kind: one of the rows of `STAYS` and
 one of those of `ABSENCES`. Its earlier stays tell which.
 
+Where costs are worked out ahead, a stay is known by its age and not by its class, which nobody sees: if the class were
+taken as known from the next step on, it would always seem best to look once more before anything is begun.
+
 The rows are rounded from maximum-likelihood fits to groups of pools in the first half of the availability traces of
 V100 of February 2023 (repository skypilot-org/spot-traces), with a kind of stay added that is longer than any of
 them, and a kind of absence.
@@ -77,3 +80,52 @@ def kinds_alone(earlier: tuple[float, ...]) -> Floats:
     """Returns how likely each kind of pool is by its earlier stays, in sum 1."""
     likely = np.exp(np.array(earlier) - max(earlier))
     return np.asarray(likely / likely.sum())
+
+
+AGES_H = np.array([0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf])
+"""A stay is in one of the spans between these ages."""
+SPANS = len(AGES_H) - 1
+_MIDDLES_H = np.append((AGES_H[:-2] + AGES_H[1:-1]) / 2, 1.5 * AGES_H[-2])
+
+
+def spent_in_spans(kinds: Floats, since_h: float = 0.0) -> Floats:
+    """Returns how long a stay of each kind is in each span of ages on average, from an age on: (kinds, spans), hours.
+
+    It is the integral of the chance to get older than t. In proportion to it are the ages of a stay that went on when
+    it was first seen, which was `since_h` ago.
+    """
+    ages_h = np.maximum(AGES_H, since_h)
+    older = kinds[:, None, :] * MEANS_H * np.exp(-ages_h[:, None] / MEANS_H)  # (kinds, ages, classes)
+    return np.asarray(-np.diff(older.sum(axis=2), axis=1))
+
+
+def at_age(kinds: Floats, age_s: float, is_first: bool) -> Floats:
+    """Returns how likely a stay of each kind is in each span of ages, (kinds, spans), in sum 1 for each kind.
+
+    Args:
+        kinds: `STAYS` or `ABSENCES`.
+        age_s: How long it was seen to last.
+        is_first: Whether it went on already when it was first seen, so that it may be older.
+    """
+    if is_first:
+        spent = spent_in_spans(kinds, age_s / 3600)
+        return np.asarray(spent / spent.sum(axis=1, keepdims=True))
+    place = np.interp(age_s / 3600, _MIDDLES_H, np.arange(SPANS))
+    near = np.maximum(0.0, 1 - np.abs(np.arange(SPANS) - place))
+    return np.tile(near, (len(kinds), 1))
+
+
+def ageing(kinds: Floats, step_h: float) -> Floats:
+    """Returns the chances that a stay in a span of ages is in each span after a step: (kinds, spans, spans).
+
+    What is lacking to 1 is the chance that it ends. Spans are left at constant rates, which are those of a stay at any
+    moment of the span.
+    """
+    older = kinds @ np.exp(-AGES_H[:, None] / MEANS_H).T  # (kinds, ages)
+    spent = spent_in_spans(kinds)
+    rates = np.zeros((len(kinds), SPANS, SPANS))
+    here = np.arange(SPANS)
+    rates[:, here, here] = -older[:, :-1] / spent
+    rates[:, here[:-1], here[1:]] = older[:, 1:-1] / spent[:, :-1]
+    parts = 2**12
+    return np.asarray(np.linalg.matrix_power(np.eye(SPANS) + rates * step_h / parts, parts))

@@ -46,20 +46,32 @@ class Stays:
 
 
 @dataclass(frozen=True)
+class Covered:
+    """How often another pool had capacity when one lost its own."""
+
+    losses: float = 0.0
+    covered: float = 0.0
+
+    def after(self, losses: int, is_covered: bool) -> Covered:
+        """Returns what is known after so many more losses at one look."""
+        return Covered(self.losses + losses, self.covered + (losses if is_covered else 0))
+
+
+@dataclass(frozen=True)
 class Seen:
     """What was seen of some pools.
 
     Attributes:
         pools: What was seen of each; empty before the first look.
         together: What was seen of them as one pool, which has capacity where any has.
-        losses: How often a pool lost its capacity.
-        covered: How often another pool had capacity then.
+        alone: How often a loss was covered where no other pool had capacity at the look before.
+        beside: How often a loss was covered where another pool had capacity at the look before.
     """
 
     pools: tuple[Stays, ...] = ()
     together: Stays | None = None
-    losses: float = 0.0
-    covered: float = 0.0
+    alone: Covered = Covered()
+    beside: Covered = Covered()
 
     def after(self, available: Iterable[bool], passed_s: float) -> Seen:
         """Returns what is known after another look, so long after the last."""
@@ -68,6 +80,9 @@ class Seen:
             return Seen(tuple(Stays(is_up) for is_up in now), Stays(any(now)))
         lost = sum(stays.is_up and not is_up for stays, is_up in zip(self.pools, now, strict=True))
         pools = tuple(stays.after(is_up, passed_s) for stays, is_up in zip(self.pools, now, strict=True))
-        return Seen(
-            pools, self.together.after(any(now), passed_s), self.losses + lost, self.covered + (lost if any(now) else 0)
-        )
+        together, alone, beside = self.together.after(any(now), passed_s), self.alone, self.beside
+        if sum(stays.is_up for stays in self.pools) > 1:
+            beside = beside.after(lost, any(now))
+        else:
+            alone = alone.after(lost, any(now))
+        return Seen(pools, together, alone, beside)

@@ -44,6 +44,8 @@ class Job:
         step_s: The time between two decisions.
         on_demand_usd_per_hour: The price on demand.
         spot_usd_per_hour: The price of each spot pool.
+        idle_usd_per_hour: What is paid while it waits.
+        most_steps: Into how many steps work and slack are cut at most where costs are worked out ahead.
     """
 
     work_s: float
@@ -52,6 +54,8 @@ class Job:
     step_s: float
     on_demand_usd_per_hour: float
     spot_usd_per_hour: tuple[float, ...]
+    idle_usd_per_hour: float = 0.0
+    most_steps: int = 120
 
     @property
     def is_possible(self) -> bool:

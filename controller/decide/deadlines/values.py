@@ -2,11 +2,11 @@
 
 A dynamic program over the work that is left and the slack (the time left without the work left). In a step of
 running, work is done and slack stays; in a step of waiting, slack goes by. A start costs a change-over of money and
-of slack. Capacity comes and goes as `hypotheses.py` says: stays and absences have classes, each with an exponential
-length.
+of slack. Capacity comes and goes as `hypotheses.py` says: the longer a stay or an absence has lasted, the longer it
+lasts.
 
-Arrays are (slack, kinds of pool, classes of the stay or the absence). Slack begins at 0 on demand, and at one change-
-over where on-demand does not run: with less, the deadline would not be kept.
+Arrays are (slack, kinds of pool, spans of the age of the stay or the absence). Slack begins at 0 on demand, and at one
+change-over where on-demand does not run: with less, the deadline would not be kept.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from controller.decide.deadlines.hypotheses import ABSENCES, MEANS_H, STAYS, going_on
+from controller.decide.deadlines.hypotheses import ABSENCES, SPANS, STAYS, ageing, spent_in_spans
 from controller.decide.deadlines.situation import Job
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float32]
-MOST_STEPS = 200
-"""Work and slack are each cut into at most so many steps."""
 LEAST_STEP_H = 0.1
 NEVER_USD = 1e4
 """The cost of what is not possible, by the dollar that on-demand costs an hour: so high that it is not chosen."""
@@ -33,7 +31,7 @@ NEVER_USD = 1e4
 class Values:
     """How much more one choice is expected to cost than another, until the job is done, in US dollars.
 
-    The arrays are (work, slack, kinds of stays, kinds of absences, classes).
+    The arrays are (work, slack, kinds of stays, kinds of absences, spans of ages).
 
     Attributes:
         step_h: The step of work and of slack.
@@ -62,10 +60,10 @@ def values(job: Job, spot_usd_per_hour: float, covered: float) -> Values:
         covered: How likely another pool has capacity when one loses its own.
     """
     slack_h = (job.time_s - job.work_s) / 3600
-    step_h = max(LEAST_STEP_H, job.work_s / 3600 / MOST_STEPS, slack_h / MOST_STEPS)
+    step_h = max(LEAST_STEP_H, job.work_s / 3600 / job.most_steps, slack_h / job.most_steps)
     levels, slacks = math.ceil(job.work_s / 3600 / step_h - 1e-9) + 1, math.ceil(slack_h / step_h) + 2
     program = _Program(job, spot_usd_per_hour, covered, step_h, slacks)
-    shape = (levels, slacks, len(STAYS), len(ABSENCES), len(MEANS_H))
+    shape = (levels, slacks, len(STAYS), len(ABSENCES), SPANS)
     tables = [np.zeros(shape, dtype=np.float32) for _ in range(5)]
     for level in range(1, levels):
         for table, difference in zip(tables, program.differences_with_another_step_of_work(), strict=True):
@@ -79,13 +77,15 @@ class _Program:
     def __init__(self, job: Job, spot_usd_per_hour: float, covered: float, step_h: float, slacks: int) -> None:
         self._on_demand, self._spot = job.on_demand_usd_per_hour, spot_usd_per_hour
         self._step_h, self._lost_h, self._covered = step_h, job.change_over_s / 3600, covered
-        self._lost = self._lost_h / step_h  # a change-over in steps of slack
+        self._starting = self._lost_h / step_h  # a change-over in steps of slack
+        self._idle_usd = job.idle_usd_per_hour * step_h
         self._never = NEVER_USD * self._on_demand
-        self._change = 1 - np.exp(-step_h / MEANS_H)  # (classes)
-        self._come = np.repeat(STAYS, len(ABSENCES), axis=0)  # (kinds, classes)
-        self._met = np.repeat(going_on(STAYS), len(ABSENCES), axis=0)
-        self._go = np.tile(ABSENCES, (len(STAYS), 1))
-        shape = (slacks, len(self._come), len(MEANS_H))
+        self._stay = np.repeat(ageing(STAYS, step_h), len(ABSENCES), axis=0)  # (kinds, spans, spans after)
+        self._stay_away = np.tile(ageing(ABSENCES, step_h), (len(STAYS), 1, 1))
+        self._lost, self._come = (1 - chances.sum(axis=2) for chances in (self._stay, self._stay_away))
+        met = spent_in_spans(STAYS)
+        self._met = np.repeat(met / met.sum(axis=1, keepdims=True), len(ABSENCES), axis=0)  # (kinds, spans)
+        shape = (slacks, len(self._met), SPANS)
         self._absent, self._present = np.zeros(shape), np.zeros(shape)  # idle, without capacity and with
         self._absent_paid, self._present_paid = np.zeros(shape), np.zeros(shape)  # on demand
         self._riding = np.zeros(shape)
@@ -98,11 +98,11 @@ class _Program:
         stay_present = paid + self._after_present(self._present_paid, self._absent_paid, self._present_paid)
         # Idle slack begins a change-over later than slack on demand, so that its index stays the same at a start.
         begin_absent, begin_present = (self._on_demand * self._lost_h + stay for stay in (stay_absent, stay_present))
-        from_idle = self._spot * self._lost_h + self._later(ride, self._lost)
-        from_paid = self._spot * self._lost_h + self._later(ride, 2 * self._lost)
+        from_idle = self._spot * self._lost_h + self._later(ride, self._starting)
+        from_paid = self._spot * self._lost_h + self._later(ride, 2 * self._starting)
         self._present = np.minimum(begin_present, from_idle)
         waiting, ignoring = self._idle(begin_absent)
-        leaving = self._later(waiting, self._lost)
+        leaving = self._later(waiting, self._starting)
         self._absent_paid = np.minimum(stay_absent, leaving)
         self._present_paid = np.minimum(stay_present, from_paid)
         self._riding = ride
@@ -122,26 +122,23 @@ class _Program:
         waiting, ignoring = np.full_like(begin, self._never), np.full_like(begin, self._never)
         absent, present = begin.copy(), self._present
         for slack in range(1, len(begin)):
-            come = (self._come * present[slack - 1]).sum(axis=1, keepdims=True)
-            gone = (self._go * absent[slack - 1]).sum(axis=1, keepdims=True)
-            waiting[slack] = (1 - self._change) * absent[slack - 1] + self._change * come
-            ignoring[slack] = (1 - self._change) * ignoring[slack - 1] + self._change * gone
+            waiting[slack] = self._idle_usd + self._after_absent(absent[slack - 1], present[slack - 1])
+            gone = absent[slack - 1, :, :1]
+            ignoring[slack] = self._idle_usd + _kept(self._stay, ignoring[slack - 1]) + self._lost * gone
             np.minimum(absent[slack], waiting[slack], out=absent[slack])
             np.minimum(present[slack], ignoring[slack], out=present[slack])
         self._absent = absent
         return waiting, ignoring
 
     def _after_absent(self, absent: Floats, present: Floats) -> Floats:
-        """Returns the expected cost after a step that began without capacity."""
-        come = (self._come * present).sum(axis=2, keepdims=True)
-        return np.asarray((1 - self._change) * absent + self._change * come)
+        """Returns the expected cost after a step that began without capacity: (…, kinds, spans)."""
+        return np.asarray(_kept(self._stay_away, absent) + self._come * present[..., :1])
 
     def _after_present(self, kept: Floats, absent: Floats, other: Floats) -> Floats:
         """Returns the expected cost after a step that began with capacity: it stays, goes, or another pool has some."""
-        gone = (self._go * absent).sum(axis=2, keepdims=True)
         covered = (self._met * other).sum(axis=2, keepdims=True)
-        lost = (1 - self._covered) * gone + self._covered * covered
-        return np.asarray((1 - self._change) * kept + self._change * lost)
+        lost = (1 - self._covered) * absent[..., :1] + self._covered * covered
+        return np.asarray(_kept(self._stay, kept) + self._lost * lost)
 
     def _later(self, costs: Floats, steps: float) -> Floats:
         """Returns the costs with so much less slack: interpolated, and never where there is too little."""
@@ -155,3 +152,8 @@ class _Program:
             shifted[whole + 1 :] = (1 - part) * costs[1:size] + part * costs[: size - 1]
             shifted[whole] = self._never
         return shifted
+
+
+def _kept(chances: Floats, costs: Floats) -> Floats:
+    """Returns the expected costs of a stay that lasts, times the chance that it does: (…, kinds, spans)."""
+    return np.asarray((chances @ costs[..., None])[..., 0])

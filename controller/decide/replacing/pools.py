@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.domain import Fleet
+from controller.domain.observed.spot import Noticed
+
+RECENT_S = 600.0
+"""For how long a pool that took a node back comes after the others."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,11 @@ def chosen(pools: Iterable[Pool], count: int, room_usd_per_hour: float | None = 
         if most > 0:
             nodes[pool.flavor] = most
     return Fleet(nodes)
+
+
+def recent(noticed: Iterable[Noticed], now: float) -> frozenset[str]:
+    """Returns the flavors of which a node was taken back, or may be soon, a short while ago."""
+    return frozenset(one.flavor for one in noticed if now - one.at < RECENT_S)
 
 
 def _worth(pool: Pool) -> tuple[Any, ...]:

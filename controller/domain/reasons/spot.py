@@ -19,6 +19,8 @@ class NodesTakenBack(Reason):
     replaced_by: Fleet
     lost_before: int
     """How often nodes of the flavors that replace them were taken back, in this run and earlier ones."""
+    because: Reason | None = None
+    """Why these nodes; None where there is no deadline."""
 
 
 @dataclass(frozen=True)
@@ -51,3 +53,50 @@ class ReplacementUnaffordable(Reason):
     code: ClassVar[str] = "replacement-unaffordable"
     lacking: Fleet
     limit_usd_per_hour: float
+
+
+@dataclass(frozen=True)
+class OnDemandForDeadline(Reason):
+    """The rest of the work is bought on demand, so that the deadline is kept."""
+
+    code: ClassVar[str] = "on-demand-for-deadline"
+    target: Fleet
+    needed_s: float
+    """How long the rest takes on demand, its start included, with the confidence that is asked for."""
+    left_s: float
+    """The time to the deadline."""
+    could_wait: bool
+    """Whether on-demand could begin later and still keep the deadline."""
+
+
+@dataclass(frozen=True)
+class SpotForDeadline(Reason):
+    """Nodes are bought on spot: on-demand still keeps the deadline if EC2 takes them back."""
+
+    code: ClassVar[str] = "spot-for-deadline"
+    target: Fleet
+    needed_s: float
+    left_s: float
+
+
+@dataclass(frozen=True)
+class WaitsForSpot(Reason):
+    """The training stands still until there is spot capacity, as long as on-demand still keeps the deadline."""
+
+    code: ClassVar[str] = "waits-for-spot"
+    until: float
+    """When on-demand begins at the latest (seconds since the epoch)."""
+    needed_s: float
+    left_s: float
+
+
+@dataclass(frozen=True)
+class NoSpotForDeadline(Reason):
+    """No move to spot nodes: it would put the deadline at risk, or cost more than on-demand in the end."""
+
+    code: ClassVar[str] = "no-spot-for-deadline"
+    target: Fleet
+    needed_s: float
+    left_s: float
+    is_risky: bool
+    """Whether on-demand might not keep the deadline any more after a move that fails."""

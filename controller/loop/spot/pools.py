@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 from controller.decide.limits.caps import node_cap, unavailable_reasons
 from controller.decide.model.pricing import effective_usd_per_hour, price_fault
 from controller.decide.replacing.losses import with_losses
-from controller.decide.replacing.pools import Pool, chosen
+from controller.decide.replacing.pools import Pool, chosen, recent
 from controller.decide.settings import DecideSettings
-from controller.domain import FlavorEstimate, Fleet, History, Market, Price
+from controller.domain import NO_NODES, FlavorEstimate, Fleet, History, Market, Price
 from controller.domain.observed.spot import Shortage, SpotSettings
 from controller.domain.prices.price import floor_name
 from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.loop.decide_settings import decide_settings
 from controller.loop.job import Job
-
-RECENT_S = 600.0
-"""For how long a pool that took a node back comes after the others."""
 
 
 class Pools:
@@ -40,12 +38,37 @@ class Pools:
         """Returns how a flavor is bought."""
         return Market(self._job.cluster.made.outputs.flavors[flavor].market)
 
-    def affordable(self, count: int, short: Shortage) -> Fleet:
-        """Returns the nodes that may begin to replace others now: the limits on cost and surge hold while both run."""
+    def affordable(self, count: int, short: Shortage, best: Fleet = NO_NODES) -> Fleet:
+        """Returns the nodes that may begin to replace others now: the limits on cost and surge hold while both run.
+
+        Args:
+            count: How many are wanted.
+            short: The shortage.
+            best: A fleet whose flavors come first.
+        """
+        pools = self._pools(self._allowed(short))
+        first = [pool for pool in pools if best.count(pool.flavor)]
+        room = min(count, self._surge(short))
+        fleet = chosen(first, room, self._room_usd_per_hour())
+        return fleet if fleet.size == count else chosen(pools, room, self._room_usd_per_hour())
+
+    def fitting(self, fleet: Fleet, short: Shortage) -> Fleet:
+        """Returns as many nodes of a fleet as may begin now: the limits on cost and surge hold while both run."""
+        prices, left_usd = self._job.cluster.costs.prices(), self._room_usd_per_hour()
+        nodes: list[str] = []
+        for flavor, count in fleet.present.items():
+            usd = prices[flavor].usd_per_hour
+            most = count if left_usd is None else min(count, int(left_usd / usd + 1e-9))
+            left_usd = None if left_usd is None else left_usd - most * usd
+            nodes += [flavor] * most
+        return Fleet.counted(nodes[: self._surge(short)])
+
+    def _surge(self, short: Shortage) -> int:
+        """Returns how many more nodes may run beside those that run."""
         max_surge = self._job.environment.settings.limits.max_surge
-        if max_surge is not None:
-            count = min(count, short.wanted.size + max_surge - len(self._job.cluster.last_workers()))
-        return chosen(self._pools(self._allowed(short)), max(0, count), self._room_usd_per_hour())
+        if max_surge is None:
+            return sys.maxsize
+        return max(0, short.wanted.size + max_surge - len(self._job.cluster.last_workers()))
 
     def _room_usd_per_hour(self) -> float | None:
         """Returns what more nodes may cost an hour beside those that run; None is no limit."""
@@ -107,12 +130,8 @@ class Pools:
             price.usd_per_hour,
             usd / (tokens_per_s * 0.0036) if tokens_per_s else usd / (known.vcpus or 1),
             is_measured=bool(tokens_per_s),
-            is_recent=flavor in self._recent(),
+            is_recent=flavor in recent(self._job.journal.noticed(), self._job.clock.now()),
         )
-
-    def _recent(self) -> frozenset[str]:
-        now = self._job.clock.now()
-        return frozenset(one.flavor for one in self._job.journal.noticed() if now - one.at < RECENT_S)
 
 
 def _is_too_small(estimate: FlavorEstimate | None) -> bool:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from controller.domain import Fleet, LauncherState, Market, Move, NoticeKind, Observation
+from controller.domain import (
+    NO_NODES,
+    Decision,
+    Fleet,
+    LauncherState,
+    Market,
+    Move,
+    MovePhase,
+    NoticeKind,
+    Observation,
+)
 from controller.domain.observed.spot import Shortage
-from controller.domain.reasons.spot import NodesTakenBack, OnDemandInstead, ReplacementUnaffordable
+from controller.domain.reasons import Reason
+from controller.domain.reasons.spot import (
+    NodesTakenBack,
+    OnDemandForDeadline,
+    OnDemandInstead,
+    ReplacementUnaffordable,
+    WaitsForSpot,
+)
+from controller.loop.decide_settings import LOOK_S
 from controller.loop.job import Job
+from controller.loop.spot.deadline import Deadline
 from controller.loop.spot.notices import Notices
 from controller.loop.spot.pools import Pools
 from controller.loop.spot.waiting import Waiting, lacking_of
 from controller.words.once import Once
 from controller.words.reasons import reason_in_words
 
-LOOK_S = 20.0
-"""The longest time between two looks at spot nodes: their last two minutes have to suffice for a replacement."""
 REBALANCE_PAUSE_S = 600.0
 """The least time between two moves that are made for recommendations alone."""
 
@@ -27,6 +44,7 @@ class Spot:
         self.notices = Notices(job, self._settings)
         """What the nodes have learned of the spot service."""
         self._waiting = Waiting(job, self._settings, self._pools, self.notices)
+        self._deadline = Deadline(job)
         self._note_without_effect = Once(job.note)
         self._lacking_since: float | None = None
 
@@ -57,12 +75,41 @@ class Spot:
             return None
         lasting = self.notices.lasting()
         count = short.wanted.size - lasting.size
-        if count <= 0:
+        if count <= 0 or self._is_replaced(lasting):
             self._end(short, lasting, observation)
             return None
-        replacements = self._pools.affordable(count, short)
+        asked = self._deadline.asked(observation, lasting)
+        if asked is not None and isinstance(asked.reason, OnDemandForDeadline):
+            return self._buy_on_demand(asked, short, lasting)
+        if asked is not None and isinstance(asked.reason, WaitsForSpot):
+            self._waiting.wait(short, lasting, observation, asked.reason.until)
+            return None
+        return self._replace_or_wait(asked, short, lasting, observation)
+
+    def _is_replaced(self, lasting: Fleet) -> bool:
+        """Returns whether another fleet has taken the place of the one that was wanted."""
+        last = next(reversed(self._job.journal.moves()), None)
+        is_done = last is not None and last.phase is MovePhase.DONE and last.taken.size > 0
+        return is_done and last is not None and lasting.size > 0 and not last.target.beyond(lasting).size
+
+    def _buy_on_demand(self, asked: Decision, short: Shortage, lasting: Fleet) -> Move | None:
+        """Returns the move to on-demand that the deadline asks for, as far as the limits allow it at once."""
+        bought = self._pools.fitting(asked.target.beyond(lasting), short)
+        if not bought.size:
+            self._tell_unaffordable(short, lasting)
+            return None
+        is_whole = bought == asked.target.beyond(lasting)
+        return self._replace(lasting, bought, short, asked.target if is_whole else lasting.plus(bought), asked.reason)
+
+    def _replace_or_wait(
+        self, asked: Decision | None, short: Shortage, lasting: Fleet, observation: Observation
+    ) -> Move | None:
+        """Returns the move to other nodes of the spot market; None while none can be had."""
+        count = short.wanted.size - lasting.size
+        replacements = self._pools.affordable(count, short, NO_NODES if asked is None else asked.target)
         if replacements.size:
-            return self._replace(lasting, replacements, short)
+            because = None if asked is None else asked.reason
+            return self._replace(lasting, replacements, short, lasting.plus(replacements), because)
         if self._pools.available(count, short).size:
             self._tell_unaffordable(short, lasting)
         else:
@@ -101,18 +148,21 @@ class Spot:
             self._lacking_since = job.clock.now()
         return bool(cluster.launch_failures(flavors, self._lacking_since))
 
-    def _replace(self, lasting: Fleet, replacements: Fleet, short: Shortage) -> Move:
+    def _replace(
+        self, lasting: Fleet, replacements: Fleet, short: Shortage, target: Fleet, because: Reason | None
+    ) -> Move:
         """Returns the move that begins now, kept in the journal."""
         job, now = self._job, self._job.clock.now()
         taken = lacking_of(short, lasting)
-        if any(self._pools.market(flavor) is Market.ON_DEMAND for flavor in replacements.present):
+        is_on_demand = any(self._pools.market(flavor) is Market.ON_DEMAND for flavor in replacements.present)
+        if is_on_demand and because is None:
             self._note_once(reason_in_words(OnDemandInstead(now - (short.waiting_since or now))))
         losses = job.journal.all_losses()
         before = sum(losses[flavor].lost for flavor in replacements.present if flavor in losses)
-        reason = NodesTakenBack(taken, replacements, before)
+        reason = NodesTakenBack(taken, replacements, before, because)
         job.note(reason_in_words(reason))
         source = lasting.plus(taken)
-        move = Move(job.journal.next_move_id(), now, source, lasting.plus(replacements), reason)
+        move = Move(job.journal.next_move_id(), now, source, target, reason)
         job.cluster.capacity.refuse_if_changed()
         job.journal.save_move(move)
         return move

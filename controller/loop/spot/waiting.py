@@ -26,8 +26,17 @@ class Waiting:
         self._job, self._settings, self._pools, self._notices = job, settings, pools, notices
         self._note_once = Once(job.note)
 
-    def wait(self, short: Shortage, lasting: Fleet, observation: Observation) -> None:
-        """Waits for capacity, with the groups asking for it."""
+    def wait(
+        self, short: Shortage, lasting: Fleet, observation: Observation, on_demand_at: float | None = None
+    ) -> None:
+        """Waits for capacity, with the groups asking for it.
+
+        Args:
+            short: The shortage.
+            lasting: The nodes that EC2 does not take back.
+            observation: The present one.
+            on_demand_at: When the deadline asks for on-demand at the latest; None where it does not.
+        """
         job, now = self._job, self._job.clock.now()
         if not self._is_lacking(short):
             self.settle()  # all nodes are there, and were only recommended to be replaced
@@ -37,7 +46,7 @@ class Waiting:
         short = replace(short, waiting_since=short.waiting_since or now, is_stopped=is_stopped)
         if short != job.journal.shortage():
             job.journal.set_shortage(short)
-        reason = self._waits(short, lasting)
+        reason = self._waits(short, lasting, on_demand_at)
         if reason != job.journal.waiting():
             job.journal.set_waiting(reason)
         self._note_once(reason_in_words(reason))
@@ -47,12 +56,13 @@ class Waiting:
         workers = {worker.instance_id for worker in self._job.cluster.last_workers()}
         return len(workers - self._notices.interrupted()) < short.wanted.size
 
-    def _waits(self, short: Shortage, lasting: Fleet) -> WaitsForCapacity:
+    def _waits(self, short: Shortage, lasting: Fleet, on_demand_at: float | None) -> WaitsForCapacity:
         lacking = lacking_of(short, lasting)
         since = short.waiting_since or short.since
+        if on_demand_at is not None:
+            return WaitsForCapacity(lacking, lasting.size, since, float(round(on_demand_at)))
         falls_back = self._settings.on_demand_fallback and self._pools.has_on_demand
-        on_demand_at = since + self._settings.wait_s if falls_back else None
-        return WaitsForCapacity(lacking, lasting.size, since, on_demand_at)
+        return WaitsForCapacity(lacking, lasting.size, since, since + self._settings.wait_s if falls_back else None)
 
     def _stop_launcher(self, observation: Observation) -> bool:
         """Stops the launcher where no node is left: it would give up after a while. Returns whether it is stopped."""

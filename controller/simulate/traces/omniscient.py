@@ -25,6 +25,7 @@ def omniscient_usd(job: Job, available: Flags) -> float:
         job: The job.
         available: What the pools have, (steps, pools).
     """
+    idle_usd = job.idle_usd_per_hour * job.step_s / 3600
     unit = reduce(math.gcd, (round(job.step_s), round(job.change_over_s)))
     step, lost = round(job.step_s) // unit, round(job.change_over_s) // unit
     whole, steps = math.ceil(round(job.work_s, 3) / unit), math.ceil(round(job.time_s / job.step_s, 6))
@@ -39,7 +40,7 @@ def omniscient_usd(job: Job, available: Flags) -> float:
         now = least[:, begin:end]
         best = now.min(axis=0)
         after = np.full_like(least, np.inf)
-        after[0, begin:end] = best
+        after[0, begin:end] = best + idle_usd
         modes = [0, *(1 + np.flatnonzero(available[at]))]
         for mode in modes:
             _take(after[1 + mode], now[1 + mode] + prices[mode], begin + step)

@@ -73,6 +73,6 @@ def play(policy: Policy, job: Job, available: Flags) -> Played:
 def usd_of(choice: Choice, job: Job) -> float:
     """Returns what a step with this choice costs."""
     if isinstance(choice, Wait):
-        return 0.0
+        return job.idle_usd_per_hour * job.step_s / 3600
     price = job.spot_usd_per_hour[choice.pool] if isinstance(choice, Spot) else job.on_demand_usd_per_hour
     return price * job.step_s / 3600

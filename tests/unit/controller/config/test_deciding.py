@@ -67,13 +67,27 @@ def test_every_option_reaches_the_settings_of_deciding() -> None:
 
 def test_without_options_the_defaults_of_deciding_hold() -> None:
     controller = environment({}).settings.controller
+    times = controller.timeouts
     expected = DecideSettings(
-        minimum_window=controller.minimum_window, cooldown_s=controller.cooldown_s, ending_s=controller.stop_ahead_s
+        minimum_window=controller.minimum_window,
+        cooldown_s=controller.cooldown_s,
+        ending_s=controller.stop_ahead_s,
+        look_s=controller.interval_s,
+        attempt_s=times.boot_s + times.configure_s + times.join_s,
     )
     assert decide_settings(environment({}), "cheapest-fleet", {}, 0.0) == expected
 
 
 def test_the_options_are_the_settings_of_deciding_that_nothing_else_gives() -> None:
-    elsewhere = {"truth", "flavors", "policy", "head_usd_per_hour", "price_max_age_s", "ending_s"}
+    elsewhere = {
+        "truth",
+        "flavors",
+        "policy",
+        "head_usd_per_hour",
+        "price_max_age_s",
+        "ending_s",
+        "look_s",
+        "attempt_s",
+    }
     assert set(DecideOptions.model_fields) == {field.name for field in fields(DecideSettings)} - elsewhere
     assert set(SwitchingOptions.model_fields) == {field.name for field in fields(SwitchingAssumptions)}

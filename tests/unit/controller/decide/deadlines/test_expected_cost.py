@@ -92,11 +92,16 @@ def test_old_stays_are_forgotten() -> None:
 
 
 def test_pools_that_stand_in_for_each_other_are_learned() -> None:
-    assert covered(seen([True])) == 0.0
-    in_turn = seen(*([[True, False]] * 2 + [[False, True]] * 2) * 40)
-    assert covered(in_turn) == pytest.approx(0.98)
-    together = seen(*([[True, True]] * 2 + [[False, False]] * 2) * 40)
-    assert covered(together) == 0.0
+    assert covered(seen([True]), Spot(0)) == 0.0
+    in_turn = seen(*([[True, False]] * 2 + [[False, True]] * 2) * 40, [True, False])
+    assert covered(in_turn, Spot(0)) == pytest.approx(0.98)
+    together = seen(*([[True, True]] * 2 + [[False, False]] * 2) * 40, [True, True])
+    assert covered(together, Spot(0)) == 0.0
+
+
+def test_a_pool_that_has_capacity_is_more_likely_to_cover_a_loss_than_one_without() -> None:
+    assert covered(seen([True, True]), Spot(0)) > covered(seen([True, False]), Spot(0))
+    assert covered(seen([False, False]), None) == covered(seen([True, False]), Spot(0))
 
 
 def test_steady_spot_costs_what_spot_costs() -> None:

@@ -1,0 +1,51 @@
+"""What moves and notices tell of spot pools."""
+
+from __future__ import annotations
+
+from controller.decide.markets.timeline import seen_of
+from controller.domain import Fleet, History, Move, MovePhase, NoticeKind
+from controller.domain.observed.spot import Noticed
+from controller.domain.reasons import Said
+
+A, B = "c5.large", "c5.xlarge"
+
+
+def moved(at: float, flavor: str, phase: MovePhase) -> Move:
+    return Move(1, at - 50.0, Fleet({"m5.large": 1}), Fleet({flavor: 1}), Said("test"), phase, ended_at=at)
+
+
+def taken(at: float, flavor: str, kind: NoticeKind = NoticeKind.INTERRUPTION) -> Noticed:
+    return Noticed("i-1", flavor, kind, at)
+
+
+def test_a_pool_has_capacity_until_something_else_was_seen() -> None:
+    pools = seen_of({A: True, B: True}, History(), 0.0, 900.0).pools
+    assert [(pool.is_up, pool.is_first, pool.age_s) for pool in pools] == [(True, True, 900.0)] * 2
+
+
+def test_a_pool_that_took_a_node_back_has_none_from_then_on() -> None:
+    seen = seen_of({A: False, B: True}, History(noticed=(taken(400.0, A),)), 0.0, 1000.0)
+    assert [(pool.is_up, pool.age_s) for pool in seen.pools] == [(False, 600.0), (True, 1000.0)]
+    assert (seen.beside.losses, seen.beside.covered) == (1, 1)
+
+
+def test_a_recommendation_says_nothing_of_capacity() -> None:
+    seen = seen_of({A: True}, History(noticed=(taken(400.0, A, NoticeKind.REBALANCE),)), 0.0, 1000.0)
+    assert seen.pools[0].age_s == 1000.0
+
+
+def test_moves_tell_when_capacity_was_there_and_when_not() -> None:
+    history = History((moved(500.0, A, MovePhase.ROLLED_BACK), moved(800.0, A, MovePhase.DONE)))
+    [pool] = seen_of({A: True}, history, 0.0, 1000.0).pools
+    assert pool.is_up and not pool.is_first and pool.age_s == 200.0
+
+
+def test_what_lies_before_the_run_or_belongs_to_other_flavors_is_left_out() -> None:
+    history = History(noticed=(taken(50.0, A), taken(500.0, "t2.large")))
+    [pool] = seen_of({A: True}, history, 100.0, 1000.0).pools
+    assert pool.age_s == 900.0
+
+
+def test_many_nodes_that_are_taken_at_once_are_one_loss() -> None:
+    seen = seen_of({A: False}, History(noticed=(taken(400.0, A),) * 3), 0.0, 1000.0)
+    assert seen.alone.losses == 1
