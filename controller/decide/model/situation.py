@@ -21,7 +21,7 @@ from controller.decide.model.step_time import measured_step_time_s, tokens_per_s
 from controller.decide.samples.credits import Accounts, Burst
 from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
-from controller.decide.samples.starts import began_to_train
+from controller.decide.samples.starts import began_to_train, last_seen
 from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,
@@ -62,7 +62,8 @@ class Situation:
         """What is known of CPU credits."""
         began_at = began_to_train(self.observations, self.history.moves, self.progress)
         credits = {node: told for present in self.observations[-1:] for node, told in present.credits.items()}
-        return Accounts(self.now, credits, began_at, self.history.full_tokens_per_s)
+        seen_at = last_seen(self.observations)
+        return Accounts(self.now, credits, began_at, seen_at, self.history.full_tokens_per_s)
 
     @cached_property
     def bursts(self) -> dict[str, Burst]:

@@ -59,17 +59,20 @@ class Accounts:
         now: Seconds since the epoch.
         credits: By instance what CloudWatch told.
         began_at: By instance when it began to train.
+        seen_at: By instance when it was seen last; a node that is missing was seen now.
         full_tokens_per_s: By flavor the speed at full credits that was measured before.
     """
 
     now: float = 0.0
     credits: Mapping[str, Credits] = field(default_factory=dict)
     began_at: Mapping[str, float] = field(default_factory=dict)
+    seen_at: Mapping[str, float] = field(default_factory=dict)
     full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
 
     def worked_s(self, instance: str) -> float:
-        """Returns how long a node has trained; 0 where that is unknown."""
-        return max(0.0, self.now - self.began_at.get(instance, self.now))
+        """Returns how long a node was seen to train; 0 where that is unknown. One that has ended works no longer."""
+        until = self.seen_at.get(instance, self.now)
+        return max(0.0, until - self.began_at.get(instance, until))
 
 
 @dataclass(frozen=True)

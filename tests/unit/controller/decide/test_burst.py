@@ -151,6 +151,24 @@ def test_nodes_that_do_not_follow_in_time_are_not_waited_for() -> None:
     assert not any(isinstance(note, FellForGood) for note in notes(training.decision()))
 
 
+def test_nodes_that_ended_at_full_speed_do_not_count_as_having_kept_it() -> None:
+    """Twelve nodes shrink to six, which fall much later: the six that ended never worked so long."""
+    training = Burst(6 * FRESH_S, UNKNOWN)
+    training.fleet = Fleet({"t2.large": 12})
+    many = [f"i-t2.large-{number}" for number in range(12)]
+    for _ in range(4):
+        training.pass_by(dict.fromkeys(many, FULL))
+    training.fleet = T2
+    for _ in range(6):
+        training.pass_by()
+    assert training.decision().target == T2
+    for _ in range(3):
+        training.pass_by(BASELINE, seconds=150.0)
+    decision = training.decision()
+    assert decision.target == C5
+    assert notes(decision) == (FellForGood(tuple(NODES), pytest.approx(0.3), 6),)  # type: ignore[arg-type]
+
+
 def test_single_slow_windows_are_no_fall() -> None:
     training = Burst(6 * FRESH_S, UNKNOWN)
     for slow in (1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.9, 0.5):
