@@ -15,7 +15,7 @@ from controller.simulate.moves import Moves
 from controller.simulate.passes import Passes
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
-from controller.simulate.told import limits_for, settings_for, truth_of
+from controller.simulate.told import ORACLE, limits_for, settings_for, truth_of
 from controller.simulate.view import View
 from controller.simulate.world import Moment, World
 
@@ -62,7 +62,7 @@ def simulate(scenario: Scenario, policy: str, settings: DecideSettings | None = 
         )
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))
-        prices = view.prices(is_told=settings.truth is not None)
+        prices = view.prices(is_told=policy == ORACLE)
         given = DecisionInput(tuple(observations), prices, limits, view.progress(), history, settings)
         decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)
