@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from controller.decide.given import DecisionInput
-from controller.decide.model.situation import KEPT_OBSERVATIONS
+from controller.decide.model.situation import READ_OBSERVATIONS
 from controller.decide.replacing.losses import with_losses
 from controller.domain import Decision, Fleet, History, Limits, Observation, Price
 from controller.observe.progress import read_progress
@@ -32,7 +32,7 @@ def decide_on(
         decide: How to decide.
     """
     info = journal.info()
-    earlier = tuple(o for o in journal.recent(KEPT_OBSERVATIONS) if o.at < observation.at)
+    earlier = tuple(o for o in journal.recent(READ_OBSERVATIONS) if o.at < observation.at)
     history = History(
         moves=journal.moves(),
         spent_usd=journal.spent_usd(),

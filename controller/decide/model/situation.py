@@ -33,7 +33,13 @@ from controller.domain import (
 )
 from controller.domain.reasons import Reason
 
+READ_OBSERVATIONS = 120
+"""So many of the last observations of each fleet are worth reading: slow steps have few windows in many of them."""
 KEPT_OBSERVATIONS = 30
+RECENT_OBSERVATIONS = 5
+"""So many of the last observations are kept, whatever they bring."""
+LOOKED_AT = 8
+"""So many facts of an observation tell which steps it covers."""
 
 
 @dataclass(frozen=True)
@@ -168,18 +174,32 @@ class Situation:
 
 
 def _merged(observations: Sequence[Observation]) -> tuple[Observation, ...]:
-    """Returns the observations oldest first, each moment once, and the latest ones of each flavor and fleet size."""
+    """Returns the observations oldest first, each moment once, and the latest ones of each flavor and fleet size.
+
+    The last few are kept as they are. Of those before, one that brings no window of its own is left out, so that slow
+    steps are remembered as long as fast ones.
+    """
     by_time = {observation.at: observation for observation in observations if math.isfinite(observation.at)}
     kept: list[Observation] = []
     seen: dict[tuple[str, int], int] = {}
     for at in sorted(by_time, reverse=True):
         observation = by_time[at]
+        if len(kept) >= RECENT_OBSERVATIONS and not _has_own_window(observation, kept[-1]):
+            continue
         kinds = [(flavor, observation.fleet.size) for flavor in observation.fleet.present]
         if any(seen.get(kind, 0) < KEPT_OBSERVATIONS for kind in kinds):
             kept.append(observation)
             for kind in kinds:
                 seen[kind] = seen.get(kind, 0) + 1
     return tuple(reversed(kept))
+
+
+def _has_own_window(observation: Observation, later: Observation) -> bool:
+    """Tells whether an observation has steps of a node that a later one does not have. All ranks make the same step."""
+    if observation.fleet != later.fleet or not observation.facts or len(observation.facts) > len(later.facts):
+        return True
+    first = min(fact.step - fact.window for fact in later.facts[:LOOKED_AT])
+    return max(fact.step for fact in observation.facts[:LOOKED_AT]) <= first
 
 
 def assess(given: DecisionInput) -> Situation:
