@@ -99,8 +99,9 @@ class Forecaster:
         if measured_s is None or not self.knows_current:
             return 0.0
         current = self.situation.current
-        by_model_s = step_now_s(without_credits(self), self.situation.bursts, current)
-        return max(0.0, measured_s / (by_model_s + held_up_s(self.model, self.situation.bad_nodes, current, current)) - 1)
+        held_s = held_up_s(self.model, self.situation.bad_nodes, current, current)
+        by_model_s = step_now_s(without_credits(self), self.situation.bursts, current) + held_s
+        return max(0.0, measured_s / by_model_s - 1)
 
     # What a switch comes to
 

@@ -24,8 +24,8 @@ def tokens_per_step(
 ) -> float | None:
     """Returns the target tokens of a step over all ranks; None while unknown.
 
-    They come from the progress, or else from the observations in which all ranks report. Where the last windows agree on
-    another number than the progress, the batch has changed: what they tell is expected of the steps that remain.
+    They come from the progress, or else from the observations in which all ranks report. Where the last windows agree
+    on another number than the progress, the batch has changed: what they tell is expected of the steps that remain.
     """
     if progress is not None and progress.tokens_per_step:
         mean = progress.tokens_per_step

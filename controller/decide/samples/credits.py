@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from controller.decide.samples.levels import Fall, last_fall, since_last_shift
+from controller.decide.samples.levels import Fall, common_falls, last_fall, since_last_shift
 from controller.decide.samples.windows import Sample, median
 from controller.domain import Credits, Flavor
 from controller.domain.reasons import Reason
@@ -105,7 +105,8 @@ def pace_of(name: str, flavor: Flavor | None, nodes: Mapping[str, Sequence[Sampl
         nodes: By instance its windows.
         accounts: What is known of credits.
     """
-    falls = {node: fall for node, samples in nodes.items() if (fall := last_fall(samples)) is not None}
+    single = {node: fall for node, samples in nodes.items() if (fall := last_fall(samples)) is not None}
+    falls = {**common_falls(nodes), **single}
     if flavor is not None and flavor.slows_down:
         return _declared(name, flavor, nodes, falls, accounts)
     if flavor is not None and flavor.is_unlimited:

@@ -169,6 +169,35 @@ def test_nodes_that_ended_at_full_speed_do_not_count_as_having_kept_it() -> None
     assert notes(decision) == (FellForGood(tuple(NODES), pytest.approx(0.3), 6),)  # type: ignore[arg-type]
 
 
+def test_when_all_nodes_fall_together_one_window_of_each_is_enough() -> None:
+    training = Burst(6 * FRESH_S, UNKNOWN)
+    for _ in range(5):
+        training.pass_by()
+    assert training.decision().target == T2
+    training.pass_by(BASELINE)
+    decision = training.decision()
+    assert decision.target == C5
+    assert notes(decision) == (FellForGood(tuple(NODES), pytest.approx(0.3), 0),)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "speeds",
+    [
+        {**dict.fromkeys(NODES, BASELINE), NODES[0]: FULL},
+        dict.fromkeys(NODES, 0.8 * FULL),
+        {node: FULL * 0.7 / (1 + number) for number, node in enumerate(NODES)},
+    ],
+)
+def test_one_window_is_not_enough_where_one_keeps_its_speed_or_the_fall_is_small_or_uneven(
+    speeds: dict[str, float],
+) -> None:
+    training = Burst(6 * FRESH_S, UNKNOWN)
+    for _ in range(5):
+        training.pass_by()
+    training.pass_by(speeds)
+    assert not any(isinstance(note, FellForGood) for note in notes(training.decision()))
+
+
 def test_single_slow_windows_are_no_fall() -> None:
     training = Burst(6 * FRESH_S, UNKNOWN)
     for slow in (1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.9, 0.5):
