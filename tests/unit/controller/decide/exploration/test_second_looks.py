@@ -13,9 +13,7 @@ from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
 from controller.decide.samples.credits import Burst
 from controller.decide.settings import DecideSettings
-from controller.domain import Flavor, Fleet, History, Limits, Verdict
-from controller.domain.reasons.deciding import MeasuresFlavors
-from tests.support.training import Training
+from controller.domain import Flavor, Fleet, History, Limits
 from tests.unit.controller.decide.exploration.test_exploration import exploring
 
 USD_PER_HOUR = {"c5.large": 0.085, "m5.large": 0.096, "r5.large": 0.126}
@@ -90,24 +88,3 @@ def test_a_flavor_whose_only_node_was_half_as_fast_as_expected_is_probed_again()
     again = exploring({}, speeds=twice, flavors={"a": Flavor("a", vcpus=2), "b": Flavor("b", vcpus=2)}, steps=200_000)
     again.forecaster.situation.usd_per_hour["b"] = 0.5  # type: ignore[index]
     assert again.worthwhile()[1] == []
-
-
-def test_after_a_second_look_the_fleet_waits_until_the_new_node_has_reported() -> None:
-    """The bad node is remembered, but it tells nothing new."""
-    flavors = {"c5.large": Flavor("c5.large", vcpus=2), "m5.large": Flavor("m5.large", vcpus=2)}
-    settings = DecideSettings(flavors=flavors, cooldown_s=3000.0)
-    training = Training(speeds={"c5.large": 2000.0, "m5.large": 800.0}, prices={"c5.large": 0.085, "m5.large": 0.04})
-    training.fleet = Fleet({"c5.large": 5, "m5.large": 1})
-    for _ in range(3):
-        training.wait(seconds=60.0, steps=100)
-    training.fleet = Fleet({"c5.large": 6})
-    for _ in range(3):
-        training.wait(seconds=60.0, steps=100)
-    first = training.decide(settings=settings)
-    assert isinstance(first.reason, MeasuresFlavors) and first.target.count("m5.large") == 1
-    training.make(first)
-    silent = training.observe()
-    mute = tuple(fact for fact in silent.facts if fact.flavor != "m5.large")
-    waits = training.decide(settings=settings, observation=type(silent)(silent.at, silent.fleet, mute))
-    assert waits.verdict is Verdict.STAY
-    assert "CoolingDown" in type(waits.reason).__name__
