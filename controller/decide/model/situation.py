@@ -61,7 +61,7 @@ class Situation:
     @cached_property
     def speeds(self) -> dict[str, Speed]:
         """Speeds measured in this run or in earlier ones."""
-        return measure_speeds(self.observations, self.history.known_tokens_per_s, self.settings, self._accounts)
+        return measure_speeds(self.observations, self.history.earlier_speeds, self.settings, self._accounts)
 
     @cached_property
     def _accounts(self) -> Accounts:

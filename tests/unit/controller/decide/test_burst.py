@@ -14,7 +14,18 @@ import pytest
 
 from controller.decide import DecideSettings, decide
 from controller.decide.given import DecisionInput
-from controller.domain import Credits, Decision, Flavor, Fleet, History, Limits, Observation, Progress, Verdict
+from controller.domain import (
+    Credits,
+    Decision,
+    EarlierSpeed,
+    Flavor,
+    Fleet,
+    History,
+    Limits,
+    Observation,
+    Progress,
+    Verdict,
+)
 from controller.domain.reasons.flavors import CreditsLast, FellForGood, KeepsItsSpeed, PaysForSurplus
 from controller.observe.credits.burstable import with_credits
 from tests.support.training import Training
@@ -52,7 +63,7 @@ class Burst(Training):
             self.listed_prices,
             Limits(min_nodes=6, max_nodes=6),
             Progress(self.step, total, int(self.step * self.tokens_per_step), 0.0, self.now),
-            History(known_tokens_per_s={"c5.large": STEADY}, **history),
+            History(earlier_speeds={"c5.large": EarlierSpeed(STEADY)}, **history),
             self.settings,
         )
         return decide(given)

@@ -15,7 +15,18 @@ from controller.decide.model.estimates import flavor_estimates, node_usd_per_mil
 from controller.decide.model.situation import KEPT_OBSERVATIONS, Situation, assess
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings
-from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Price, Progress
+from controller.domain import (
+    EarlierSpeed,
+    Flavor,
+    Fleet,
+    History,
+    Limits,
+    Move,
+    MovePhase,
+    Observation,
+    Price,
+    Progress,
+)
 from controller.domain.batches import Batches
 from controller.domain.reasons import Said
 from controller.domain.reasons.flavors import KnownFromEarlierRun, NoPrice, NotMeasured
@@ -206,6 +217,6 @@ def test_without_speed_or_price_the_dollars_per_token_are_unknown(missing: str) 
 
 
 def test_a_flavor_that_is_barred_and_known_has_both_notes() -> None:
-    one = situation(look(NOW, new=1), history=History(known_tokens_per_s={"new": 100.0}))
+    one = situation(look(NOW, new=1), history=History(earlier_speeds={"new": EarlierSpeed(100.0)}))
     (new,) = [estimate for estimate in flavor_estimates(one) if estimate.flavor == "new"]
     assert new.notes == (NoPrice(), KnownFromEarlierRun())
