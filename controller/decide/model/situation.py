@@ -69,7 +69,8 @@ class Situation:
         began_at = began_to_train(self.observations, self.history.moves, self.progress)
         credits = {node: told for present in self.observations[-1:] for node, told in present.credits.items()}
         seen_at = last_seen(self.observations)
-        return Accounts(self.now, credits, began_at, seen_at, self.history.full_tokens_per_s)
+        since = min((seen.at for seen in self.observations[-RECENT_OBSERVATIONS:]), default=self.now)
+        return Accounts(self.now, credits, began_at, seen_at, self.history.full_tokens_per_s, since)
 
     @cached_property
     def bursts(self) -> dict[str, Burst]:

@@ -61,6 +61,7 @@ class Accounts:
         began_at: By instance when it began to train.
         seen_at: By instance when it was seen last; a node that is missing was seen now.
         full_tokens_per_s: By flavor the speed at full credits that was measured before.
+        since: Nodes that were not seen since then have ended.
     """
 
     now: float = 0.0
@@ -68,6 +69,11 @@ class Accounts:
     began_at: Mapping[str, float] = field(default_factory=dict)
     seen_at: Mapping[str, float] = field(default_factory=dict)
     full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
+    since: float = -math.inf
+
+    def runs(self, instance: str) -> bool:
+        """Tells whether a node was seen lately."""
+        return self.seen_at.get(instance, self.now) >= self.since
 
     def worked_s(self, instance: str) -> float:
         """Returns how long a node was seen to train; 0 where that is unknown. One that has ended works no longer."""
@@ -130,9 +136,9 @@ def _declared(
     fresh_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
     if not spent and _outlast(nodes, fresh_s, accounts):
         return Pace(notes=(KeepsItsSpeed(),))
-    left_s = {n: 0.0 if n in spent else _left_s(n, flavor, fresh_s, accounts) for n in nodes}
+    left_s = {n: 0.0 if n in spent else _left_s(n, flavor, fresh_s, accounts) for n in nodes if accounts.runs(n)}
     level = median([levels[n] for n in spent]) if spent else None
-    longest_s = max(left_s.values())
+    longest_s = max(left_s.values(), default=0.0)
     note: Reason = JudgedByBaseline(share)
     if len(spent) == len(nodes):
         note = CreditsSpent()
@@ -201,6 +207,7 @@ def _fallen(
         return Pace()
     share = math.exp(median([fall.after - fall.before for fall in falls.values()]))
     level = median([fall.after for fall in falls.values()])
-    left_s = {node: 0.0 if node in falls else max(0.0, after_s - accounts.worked_s(node)) for node in nodes}
+    running = [node for node in nodes if accounts.runs(node)]
+    left_s = {node: 0.0 if node in falls else max(0.0, after_s - accounts.worked_s(node)) for node in running}
     note = FellForGood(tuple(sorted(falls)), share, len(others))
     return Pace(frozenset(falls), share, level, after_s if is_burstable else 0.0, left_s, (note,))

@@ -216,6 +216,18 @@ def test_single_slow_windows_are_no_fall() -> None:
     assert not any(isinstance(note, FellForGood) for note in notes(training.decision()))
 
 
+def test_the_credits_of_nodes_that_ended_do_not_last_for_those_that_run() -> None:
+    """A node ran for a minute and ended long ago. What it had left is gone, and the others have worked on."""
+    training = Burst(6 * FRESH_S, KNOWN)
+    training.fleet = Fleet({"t2.large": 7})
+    training.pass_by(dict.fromkeys([*NODES, "i-t2.large-6"], FULL))
+    training.fleet = T2
+    for _ in range(10):
+        training.pass_by()
+    (note,) = notes(training.decision())
+    assert note == CreditsLast(pytest.approx(FRESH_S - 660.0), 0.3)  # type: ignore[arg-type]
+
+
 def test_the_speed_with_credits_is_remembered_when_it_was_seen_long_ago() -> None:
     """All that is kept was measured without credits: the baseline must not be taken off a second time."""
     training = Burst(6 * FRESH_S, KNOWN)
