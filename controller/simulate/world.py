@@ -15,7 +15,6 @@ from controller.simulate.scenario import Scenario, SimulatedFlavor
 
 Action = Callable[[], None]
 ROUNDING_STEPS = 1e-6
-ROUNDING_S = 1e-6
 
 
 @dataclass(frozen=True)
@@ -108,18 +107,11 @@ class World:
         else:
             self.step = _on_phase(self.step + works_s / step_s, self.scenario.troubles.next_phase(self.step))
         for node in self.nodes.working:
-            self._work(node, works_s)
+            self.has_changed |= node.work(works_s)
         self.spent_usd += self._usd_per_s * pays_s
         self.now += pays_s
         if self.is_finished:
             self.note()
-
-    def _work(self, node: Node, seconds: float) -> None:
-        """Lets a node work for so long. That its speed falls when its credits are spent shows in its facts."""
-        had_credits = node.worked_s < node.credits_s
-        node.worked_s += seconds
-        if had_credits and node.worked_s > node.credits_s - ROUNDING_S:
-            node.worked_s, self.has_changed = max(node.worked_s, node.credits_s), True
 
     def _paces_end(self) -> list[float]:
         """Returns when the pace changes by itself: a pause ends, a phase begins, or the credits of a node are spent."""

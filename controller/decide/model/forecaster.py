@@ -158,10 +158,7 @@ class Forecaster:
     # Deadline and budget
 
     def as_measured(self, forecast: Forecast) -> Forecast:
-        """Returns the forecast with the model's error added: on every fleet, the rest takes longer by the same share.
-
-        In seconds, the error of a slow fleet would make a fast one look slow, and the other way round.
-        """
+        """Returns the forecast with the model's error added: on every fleet, the rest takes longer by the same share."""
         if not self.model_error:
             return forecast
         extra_s = self.model_error * forecast.remaining_s
