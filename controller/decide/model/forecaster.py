@@ -158,7 +158,7 @@ class Forecaster:
     # Deadline and budget
 
     def as_measured(self, forecast: Forecast) -> Forecast:
-        """Returns the forecast with the model's error added: on every fleet, the rest takes longer by the same share."""
+        """Returns the forecast with the error of the model: the rest takes longer by the same share on every fleet."""
         if not self.model_error:
             return forecast
         extra_s = self.model_error * forecast.remaining_s
