@@ -7,7 +7,7 @@ its units. `None` always means *unknown*: never zero, never dead.
 from controller.domain.decision import Decision, FlavorEstimate, FleetEstimate, Risk, Verdict
 from controller.domain.flavor import Flavor, Market
 from controller.domain.fleet import NO_NODES, Fleet
-from controller.domain.history import History
+from controller.domain.history import EarlierSpeed, History
 from controller.domain.limits import Limits
 from controller.domain.move import Move, MovePhase
 from controller.domain.observed.credits import Credits
@@ -24,6 +24,7 @@ __all__ = [
     "SECONDS_PER_HOUR",
     "Credits",
     "Decision",
+    "EarlierSpeed",
     "Fact",
     "Flavor",
     "FlavorEstimate",

@@ -11,6 +11,19 @@ from controller.domain.observed.spot import Noticed
 
 
 @dataclass(frozen=True)
+class EarlierSpeed:
+    """The speed of a flavor by earlier runs.
+
+    Attributes:
+        tokens_per_s: Target tokens per second of compute.
+        log_se: The standard error of its logarithm. It is larger the older the runs are, and the less they were alike.
+    """
+
+    tokens_per_s: float
+    log_se: float = 0.10
+
+
+@dataclass(frozen=True)
 class History:
     """What earlier passes left behind: moves, oldest first, and the money spent so far (US dollars)."""
 
@@ -18,8 +31,8 @@ class History:
     spent_usd: float = 0.0
     unavailable: Mapping[str, float] = field(default_factory=dict)
     """Flavors that could not be had, with the time until which they count as unavailable."""
-    known_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
-    """Speeds measured in earlier runs of the same model, batch and image."""
+    earlier_speeds: Mapping[str, EarlierSpeed] = field(default_factory=dict)
+    """Speeds measured in earlier runs of the same model and batch, by flavor."""
     full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
     """Speeds of flavors with CPU credits while they had some, as this run has measured them before."""
     durations: Durations = field(default_factory=dict)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from controller.decide.given import DecisionInput
-from controller.decide.model.situation import KEPT_OBSERVATIONS
+from controller.decide.model.situation import READ_OBSERVATIONS
 from controller.decide.replacing.losses import with_losses
-from controller.domain import Decision, Fleet, History, Limits, Observation, Price, Progress
+from controller.domain import Decision, EarlierSpeed, Fleet, History, Limits, Observation, Price, Progress
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal
 
@@ -36,13 +36,13 @@ def given_now(observation: Observation, journal: Journal, prices: Mapping[str, P
         limits: Those of centavo.yml. The run's own deadline and budget take precedence.
     """
     info = journal.info()
-    earlier = tuple(o for o in journal.recent(KEPT_OBSERVATIONS) if o.at < observation.at)
+    earlier = tuple(o for o in journal.recent(READ_OBSERVATIONS) if o.at < observation.at)
     progress = read_progress(observation, info.started_at)
     history = History(
         moves=journal.moves(),
         spent_usd=journal.spent_usd(),
         unavailable={flavor: until for flavor, (until, _) in journal.unavailable(observation.at).items()},
-        known_tokens_per_s=_recalled(journal, observation.fleet),
+        earlier_speeds=_recalled(journal, observation.fleet),
         full_tokens_per_s=_full_speeds(journal),
         durations=journal.durations(),
         earlier_durations=journal.earlier_durations(),
@@ -65,10 +65,10 @@ def _learned(prices: Mapping[str, Price], journal: Journal) -> Mapping[str, Pric
     return with_losses(prices, journal.all_losses()) if is_on_spot or journal.earlier_losses() else prices
 
 
-def _recalled(journal: Journal, fleet: Fleet) -> dict[str, float]:
+def _recalled(journal: Journal, fleet: Fleet) -> dict[str, EarlierSpeed]:
     """Returns the speeds from earlier runs of the flavors that do not run: those that run are measured soon."""
-    _, tokens_per_s = journal.recalled() or ("", {})
-    return {flavor: speed for flavor, speed in tokens_per_s.items() if not fleet.count(flavor)}
+    _, speeds = journal.recalled() or ("", {})
+    return {flavor: speed for flavor, speed in speeds.items() if not fleet.count(flavor)}
 
 
 def _full_speeds(journal: Journal) -> dict[str, float]:

@@ -14,7 +14,7 @@ from controller.record.journal import Journal
 
 
 def recall_speeds(job: Job) -> None:
-    """Keeps in the journal, once in a run, the speeds that earlier runs have measured in the same circumstances."""
+    """Keeps in the journal, once in a run, the speeds that earlier runs of the same model and batch have measured."""
     if job.journal.recalled() is not None:
         return
     environment, known = job.environment, {}
@@ -31,7 +31,7 @@ def recall_speeds(job: Job) -> None:
     job.journal.set_earlier_durations(durations.recall(environment.durations_file, name, job.clock.now()))
     job.journal.set_recalled(name, known)
     if known:
-        told = ", ".join(f"{flavor} {tokens_per_s:,.0f}" for flavor, tokens_per_s in sorted(known.items()))
+        told = ", ".join(f"{flavor} {speed.tokens_per_s:,.0f}" for flavor, speed in sorted(known.items()))
         job.note(f"known from earlier runs, tokens/s: {told}")
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from rich.console import Console
 
 from controller.decide.policies import find_policy
-from controller.simulate.compare import COMPARED, ORACLE, Row, summary
+from controller.simulate.compare import COMPARED, Row, summary
 from controller.simulate.plot import plot
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.random_scenarios import random_scenario, read_prices
 from controller.simulate.run import simulate
 from controller.simulate.scenario import Scenario, ScenarioError, load_scenario
 from controller.simulate.tables import outcome_table, summary_table
+from controller.simulate.told import ORACLE
 
 
 def run(options: argparse.Namespace) -> int:

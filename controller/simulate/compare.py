@@ -10,8 +10,8 @@ import numpy as np
 from controller.decide import Objective
 from controller.simulate.run import Outcome, simulate
 from controller.simulate.scenario import Scenario
+from controller.simulate.told import ORACLE
 
-ORACLE = "oracle"
 COMPARED = ("cheapest-fleet", "price-time", "hourly-price", "vcpu-price", "bayesian")
 
 

@@ -12,6 +12,7 @@ from controller.simulate.scenario import Scenario, SimulatedFlavor
 
 BAD_NODE_SPEED = 0.5
 MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
+ROUNDING_S = 1e-6
 MAX_REPORTING_PER_FLAVOR = 8
 """The most nodes of a flavor that report: thousands of similar facts would only take time."""
 
@@ -41,6 +42,15 @@ class Node:
         """Its speed at the moment, which depends on its CPU credits and on what else happens to it."""
         share = 1.0 if self.worked_s < self.credits_s else self.flavor.baseline_share
         return self.flavor.tokens_per_s * self.factor * share * self.drift * self.neighbour_share
+
+    def work(self, seconds: float) -> bool:
+        """Lets it work for so long. Returns whether its credits were spent then, which shows in its facts."""
+        had_credits = self.worked_s < self.credits_s
+        self.worked_s += seconds
+        if had_credits and self.worked_s > self.credits_s - ROUNDING_S:
+            self.worked_s = max(self.worked_s, self.credits_s)
+            return True
+        return False
 
 
 class Nodes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from controller.simulate.moves import Moves
 from controller.simulate.world import World
 
@@ -9,6 +11,8 @@ MAX_INTERVAL_SHARE, MIN_INTERVAL_SHARE = 0.15, 0.02
 """While nothing changes, passes become rarer, up to these shares of the remaining and of the passed time."""
 CLOSE_S = 600.0
 """For so long after a change that shows, passes stay as close as the scenario says."""
+CLOSE_WINDOWS = 5
+"""After a change that shows, so many windows of steps are seen, each of them as soon as it is whole."""
 
 
 class Passes:
@@ -27,6 +31,10 @@ class Passes:
         close_until = max(self._changed_at + CLOSE_S, self._moves.changed_at + 2 * self._cooldown_s)
         if world.now < close_until:
             self.interval_s = scenario.interval_s
+            return
+        window_s = scenario.window * world.step_time_s()
+        if math.isfinite(window_s) and world.now < self._changed_at + CLOSE_WINDOWS * window_s:
+            self.interval_s = max(scenario.interval_s, window_s / 2)
             return
         longest_s = MAX_INTERVAL_SHARE * world.remaining_s() + MIN_INTERVAL_SHARE * world.now
         longest_s = min(longest_s, scenario.longest_interval_s)

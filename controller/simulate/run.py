@@ -9,13 +9,13 @@ from itertools import pairwise
 
 from controller.decide import DecideSettings, DecisionInput, decide
 from controller.decide.model.fleet_model import FleetModel
-from controller.domain import SECONDS_PER_HOUR, Decision, Fleet, History, Move, MovePhase, Verdict
+from controller.domain import SECONDS_PER_HOUR, Decision, EarlierSpeed, Fleet, History, Move, MovePhase, Verdict
 from controller.simulate.disturbances import Disturbances
 from controller.simulate.moves import Moves
 from controller.simulate.passes import Passes
 from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.scenario import Scenario
-from controller.simulate.told import limits_for, settings_for, truth_of
+from controller.simulate.told import ORACLE, limits_for, settings_for, truth_of
 from controller.simulate.view import View
 from controller.simulate.world import Moment, World
 
@@ -57,6 +57,7 @@ def simulate(
         known_tokens_per_s: By flavor the speeds that earlier runs have measured.
     """
     settings = settings or settings_for(scenario, policy)
+    earlier = {flavor: EarlierSpeed(speed) for flavor, speed in (known_tokens_per_s or {}).items()}
     world, limits = World(scenario), limits_for(scenario)
     Disturbances(world).begin()
     moves, view = Moves(world), View(world)
@@ -69,10 +70,10 @@ def simulate(
         passes.looked()
         if moves.is_under_way:
             continue
-        history = replace(_history(world, moves), known_tokens_per_s=known_tokens_per_s or {})
+        history = replace(_history(world, moves), earlier_speeds=earlier)
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))
-        prices = view.prices(is_told=settings.truth is not None)
+        prices = view.prices(is_told=policy == ORACLE)
         given = DecisionInput(tuple(observations), prices, limits, view.progress(), history, settings)
         decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)

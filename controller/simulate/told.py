@@ -8,10 +8,13 @@ from controller.simulate.disturbances import expected_drift, expected_neighbour_
 from controller.simulate.scenario import Scenario, SimulatedFlavor, Told
 from controller.simulate.world import World
 
+ORACLE, LIMIT = "oracle", "waiting-oracle"
+"""The policies that know the true speeds. The second one is otherwise told what the other policies are told."""
+
 
 def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
     """Returns a policy's settings in a scenario: what it is told of flavors and of switching, but not the speeds."""
-    told = Told() if policy == "oracle" else scenario.told
+    told = Told() if policy == ORACLE else scenario.told
     true_times = SwitchingAssumptions(scenario.boot_s, scenario.configure_s, scenario.pause_s, scenario.drain_s)
     return DecideSettings(
         policy=policy,
@@ -21,7 +24,7 @@ def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
         head_usd_per_hour=scenario.head_usd_per_hour,
         switching=told.switching or true_times,
         detailed=False,
-        truth=truth_of(World(scenario)) if policy == "oracle" else None,
+        truth=truth_of(World(scenario)) if policy in (ORACLE, LIMIT) else None,
     )
 
 

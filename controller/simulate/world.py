@@ -110,7 +110,7 @@ class World:
         else:
             self.step = _on_phase(self.step + works_s / step_s, self.scenario.troubles.next_phase(self.step))
         for node in self.nodes.working:
-            node.worked_s += works_s
+            self.has_changed |= node.work(works_s)
         self.spent_usd += self._usd_per_s * pays_s
         self.now += pays_s
         if self.is_finished:
@@ -122,10 +122,8 @@ class World:
         begins = max(self.now, self.paused_until)
         for node in self.nodes.working:
             left_s = node.credits_s - node.worked_s
-            if left_s > 1e-6:
+            if left_s > 0:
                 ends.append(begins + left_s)
-            elif left_s > 0:
-                node.worked_s, self.has_changed = node.credits_s, True
         phase, step_s = self.scenario.troubles.next_phase(self.step), self.step_time_s()
         if phase is not None and math.isfinite(step_s):
             ends.append(begins + (phase - self.step) * step_s)

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from controller.decide.model.situation import KEPT_OBSERVATIONS
+from controller.decide.model.situation import READ_OBSERVATIONS
 from controller.domain import Fact, Fleet, Verdict
 from controller.record.journal import Journal
 from tests.unit.controller.record.synthetic import PRICES, SyntheticRun
@@ -86,7 +86,7 @@ def _pass(run: UnevenRun, number: int, mixed: Fleet, nodes: int) -> float:
     decision = run.decision(observation, Verdict.STAY, run.fleet, f"no fleet is cheaper by the margin (pass {number})")
     began = time.perf_counter()
     run.journal.add_observation(observation, 100.0)
-    run.journal.recent(KEPT_OBSERVATIONS)
+    run.journal.recent(READ_OBSERVATIONS)
     run.journal.spent_usd()
     run.journal.add_decision(decision)
     run.journal.add_event(run.now, "note", f"pass {number}: nothing to do")

@@ -2,6 +2,8 @@
 
 Writes runs/bench/policies.json and policies.svg (of the family `known`, or of the first one), and prints a table of
 all families, or of those that --family names. Real prices are used where CENTAVO_PRICES_CSV, or --prices, names a list.
+With --rows FILE, each scenario's rows are appended to a file, and those that it has are not run again: a long bench can
+be stopped and continued. Take a new file after the code has changed.
 """
 
 from __future__ import annotations
@@ -26,34 +28,37 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np  # noqa: E402
 
 from controller.decide import Objective  # noqa: E402
-from controller.simulate.compare import COMPARED, ORACLE, Row, compare, summary  # noqa: E402
+from controller.simulate.compare import COMPARED, Row, compare, summary  # noqa: E402
 from controller.simulate.families import FAMILIES, family_scenario  # noqa: E402
+from controller.simulate.kept_rows import KeptRows  # noqa: E402
 from controller.simulate.plot import plot_shares  # noqa: E402
 from controller.simulate.random_scenarios import read_prices  # noqa: E402
 from controller.simulate.tables import families_table  # noqa: E402
+from controller.simulate.told import LIMIT, ORACLE  # noqa: E402
 
 OURS = "cheapest-fleet"
+BENCHED = (*COMPARED, LIMIT)
 Rows = dict[str, list[Row]]
 """By policy: its rows, scenario after scenario."""
 
 
-def one(seed: int, family: str, policies: Sequence[str], prices: Mapping[str, float] | None) -> dict[str, Row]:
-    """All policies in one family's scenario of one seed."""
-    return compare(family_scenario(family, seed, prices), policies)
+def one(seed: int, missing: Sequence[str], family: str, prices: Mapping[str, float] | None) -> dict[str, Row]:
+    """The policies that are missing in one family's scenario of one seed, and the oracle."""
+    return compare(family_scenario(family, seed, prices), missing) if missing else {}
 
 
 def collect(args: argparse.Namespace, prices: Mapping[str, float] | None) -> Iterator[tuple[str, Rows]]:
     """The rows of each policy, family after family, with progress on standard error."""
-    seeds = range(args.seed, args.seed + args.scenarios)
+    kept, wanted = KeptRows(args.rows, "list" if prices else "made up"), (ORACLE, *(args.policy or BENCHED))
     pool = ProcessPoolExecutor(args.processes) if args.processes > 1 else None
     for family in args.family or FAMILIES:
-        run = partial(one, family=family, policies=args.policy or COMPARED, prices=prices)
-        began, rows = time.monotonic(), Rows()
-        for result in pool.map(run, seeds, chunksize=4) if pool else map(run, seeds):
-            for policy, row in result.items():
-                rows.setdefault(policy, []).append(row)
+        run, began = partial(one, family=family, prices=prices), time.monotonic()
+        seeds = range(args.seed, args.seed + args.scenarios)
+        missing = [[p for p in wanted if p != ORACLE and p not in kept.of(family, seed)] for seed in seeds]
+        for seed, rows in zip(seeds, (pool.map if pool else map)(run, seeds, missing), strict=True):
+            kept.add(family, seed, rows)
         print(f"{family}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-        yield family, rows
+        yield family, {policy: [kept.of(family, seed)[policy] for seed in seeds] for policy in wanted}
     if pool:
         pool.shutdown()
 
@@ -71,12 +76,12 @@ def report(args: argparse.Namespace, families: Mapping[str, Rows]) -> dict[str, 
 
 def of_family(family: str, rows: Rows) -> dict[str, object]:
     """The figures of one family."""
-    others = [policy for policy in rows if policy not in (OURS, ORACLE)]
+    others = [policy for policy in rows if policy not in (OURS, ORACLE, LIMIT)]
     return {
         "says": FAMILIES[family].says,
         "policies": {policy: summary(rows[policy]) for policy in rows},
         "beaten_by_cheapest_fleet": {policy: beaten(rows, policy) for policy in others if OURS in rows},
-        "over_oracle": {policy: [round(row.over_oracle, 4) for row in rows[policy]] for policy in (*others, OURS)},
+        "over_oracle": {p: [round(row.over_oracle, 4) for row in rows[p]] for p in rows if p != ORACLE},
     }
 
 
@@ -128,8 +133,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--family", action="append", choices=FAMILIES, help="a family (default: all)")
-    parser.add_argument("--policy", action="append", choices=COMPARED, help="a policy (default: all)")
+    parser.add_argument("--policy", action="append", choices=BENCHED, help="a policy (default: all)")
     parser.add_argument("--prices", default=os.environ.get("CENTAVO_PRICES_CSV"))
+    parser.add_argument("--rows", type=Path, help="where rows are kept, to continue after a stop")
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "policies.json")
     return parser.parse_args()
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from controller.decide.exploration.second_looks import second_looks
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
@@ -80,10 +81,11 @@ class Outlook:
         return self.ahead(self.forecaster.model)
 
     def guesses(self, base: Fleet) -> dict[str, Speed]:
-        """Returns the expected speeds of the flavors that could be started and were not measured in this run."""
+        """Returns the expected speeds of the flavors that could be started and were not measured well in this run."""
         situation = self.forecaster.situation
         here = {*situation.current.present, *base.present}
         wanted = [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]
         known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
         never = situation.unmeasured(wanted)
-        return {**expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings), **known}
+        guesses = expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings)
+        return {**guesses, **known, **second_looks(situation, wanted)}

@@ -128,7 +128,7 @@ def buyable(situation: Situation) -> Buyable | None:
 def _step_at_most_s(forecaster: Forecaster, fleet: Fleet) -> float:
     """Returns how long a step takes at most, with the confidence that is asked for."""
     spare = 1 + margin(forecaster, fleet, fastest_step_s(forecaster))
-    return (forecaster.step_time_s(fleet) + forecaster.model_error_s) * spare
+    return forecaster.step_time_s(fleet) * (1 + forecaster.model_error) * spare
 
 
 def _fast(forecaster: Forecaster) -> Iterable[Fleet]:

@@ -93,14 +93,15 @@ class Forecaster:
         return self.model.estimate(fleet, self.remaining_steps, beyond_model_s)
 
     @cached_property
-    def model_error_s(self) -> float:
-        """Seconds that a measured step of the present fleet takes beyond the model; never negative."""
+    def model_error(self) -> float:
+        """The share by which a measured step of the present fleet takes longer than by the model; never negative."""
         measured_s = self.situation.step_time_s
         if measured_s is None or not self.knows_current:
             return 0.0
         current = self.situation.current
-        by_model_s = step_now_s(without_credits(self), self.situation.bursts, current)
-        return max(0.0, measured_s - by_model_s - held_up_s(self.model, self.situation.bad_nodes, current, current))
+        held_s = held_up_s(self.model, self.situation.bad_nodes, current, current)
+        by_model_s = step_now_s(without_credits(self), self.situation.bursts, current) + held_s
+        return max(0.0, measured_s / by_model_s - 1)
 
     # What a switch comes to
 
@@ -157,9 +158,11 @@ class Forecaster:
     # Deadline and budget
 
     def as_measured(self, forecast: Forecast) -> Forecast:
-        """Returns the forecast with the model's error added, which is taken to be the same on every fleet."""
-        extra_s = self.model_error_s * self.remaining_steps
-        extra_usd = self.model.fleet_usd_per_hour(forecast.target) * extra_s / SECONDS_PER_HOUR if extra_s else 0.0
+        """Returns the forecast with the error of the model: the rest takes longer by the same share on every fleet."""
+        if not self.model_error:
+            return forecast
+        extra_s = self.model_error * forecast.remaining_s
+        extra_usd = self.model.fleet_usd_per_hour(forecast.target) * extra_s / SECONDS_PER_HOUR
         needed_s, needed_usd = forecast.remaining_s + extra_s, forecast.remaining_usd + extra_usd
         return replace(forecast, remaining_s=needed_s, remaining_usd=needed_usd)
 
@@ -215,7 +218,7 @@ class Forecaster:
         max_step_s = max_usd = None
         if self.time_left_s is not None:
             room_s = self.time_left_s / (1 + margin) - grow_s - 2 * switching.pause_s
-            max_step_s = max(0.0, room_s / steps - self.model_error_s)
+            max_step_s = max(0.0, room_s / steps / (1 + self.model_error))
         if self.money_left_usd is not None:
             spent_usd = rate * grow_s / SECONDS_PER_HOUR
             max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)

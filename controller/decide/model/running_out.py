@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.samples.credits import Burst
+from controller.decide.samples.windows import median
 from controller.domain import Fleet
 from controller.domain.batches import Batches
 
@@ -76,9 +77,14 @@ def step_now_s(model: FleetModel, bursts: Mapping[str, Burst], fleet: Fleet) -> 
 
 
 def _groups(flavor: str, burst: Burst, current: Fleet, target: Fleet) -> list[_Group]:
-    """Returns the nodes of a flavor in the target. Of a flavor that shrinks, those with the most credits stay."""
+    """Returns the nodes of a flavor in the target. Of a flavor that shrinks, those with the most credits stay.
+
+    Nodes that do not report are taken to have as many credits as the others.
+    """
     stay = min(current.count(flavor), target.count(flavor))
-    left_s = sorted(burst.left_s.values(), reverse=True)[:stay]
+    left_s = sorted(burst.left_s.values(), reverse=True)
+    silent = max(0, current.count(flavor) - len(left_s)) if left_s else 0
+    left_s = sorted([*left_s, *[median(left_s)] * silent], reverse=True)[:stay] if silent else left_s[:stay]
     new = target.count(flavor) - stay
     counted: dict[float, int] = {burst.fresh_s: new} if new else {}
     for seconds in left_s:

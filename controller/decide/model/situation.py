@@ -21,7 +21,7 @@ from controller.decide.model.step_time import measured_step_time_s, tokens_per_s
 from controller.decide.samples.credits import Accounts, Burst
 from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
-from controller.decide.samples.starts import began_to_train
+from controller.decide.samples.starts import began_to_train, last_seen
 from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,
@@ -33,7 +33,13 @@ from controller.domain import (
 )
 from controller.domain.reasons import Reason
 
+READ_OBSERVATIONS = 120
+"""So many of the last observations of each fleet are worth reading: slow steps have few windows in many of them."""
 KEPT_OBSERVATIONS = 30
+RECENT_OBSERVATIONS = 5
+"""So many of the last observations are kept, whatever they bring."""
+LOOKED_AT = 8
+"""So many facts of an observation tell which steps it covers."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +61,16 @@ class Situation:
     @cached_property
     def speeds(self) -> dict[str, Speed]:
         """Speeds measured in this run or in earlier ones."""
-        return measure_speeds(self.observations, self.history.known_tokens_per_s, self.settings, self._accounts)
+        return measure_speeds(self.observations, self.history.earlier_speeds, self.settings, self._accounts)
 
     @cached_property
     def _accounts(self) -> Accounts:
         """What is known of CPU credits."""
         began_at = began_to_train(self.observations, self.history.moves, self.progress)
         credits = {node: told for present in self.observations[-1:] for node, told in present.credits.items()}
-        return Accounts(self.now, credits, began_at, self.history.full_tokens_per_s)
+        seen_at = last_seen(self.observations)
+        since = min((seen.at for seen in self.observations[-RECENT_OBSERVATIONS:]), default=self.now)
+        return Accounts(self.now, credits, began_at, seen_at, self.history.full_tokens_per_s, since)
 
     @cached_property
     def bursts(self) -> dict[str, Burst]:
@@ -167,18 +175,32 @@ class Situation:
 
 
 def _merged(observations: Sequence[Observation]) -> tuple[Observation, ...]:
-    """Returns the observations oldest first, each moment once, and the latest ones of each flavor and fleet size."""
+    """Returns the observations oldest first, each moment once, and the latest ones of each flavor and fleet size.
+
+    The last few are kept as they are. Of those before, one that brings no window of its own is left out, so that slow
+    steps are remembered as long as fast ones.
+    """
     by_time = {observation.at: observation for observation in observations if math.isfinite(observation.at)}
     kept: list[Observation] = []
     seen: dict[tuple[str, int], int] = {}
     for at in sorted(by_time, reverse=True):
         observation = by_time[at]
+        if len(kept) >= RECENT_OBSERVATIONS and not _has_own_window(observation, kept[-1]):
+            continue
         kinds = [(flavor, observation.fleet.size) for flavor in observation.fleet.present]
         if any(seen.get(kind, 0) < KEPT_OBSERVATIONS for kind in kinds):
             kept.append(observation)
             for kind in kinds:
                 seen[kind] = seen.get(kind, 0) + 1
     return tuple(reversed(kept))
+
+
+def _has_own_window(observation: Observation, later: Observation) -> bool:
+    """Tells whether an observation has steps of a node that a later one does not have. All ranks make the same step."""
+    if observation.fleet != later.fleet or not observation.facts or len(observation.facts) > len(later.facts):
+        return True
+    first = min(fact.step - fact.window for fact in later.facts[:LOOKED_AT])
+    return max(fact.step for fact in observation.facts[:LOOKED_AT]) <= first
 
 
 def assess(given: DecisionInput) -> Situation:

@@ -10,7 +10,7 @@ from controller.decide.samples.credits import Accounts, Burst, Pace, pace_of
 from controller.decide.samples.levels import MAD_TO_SIGMA, since_last_shift
 from controller.decide.samples.windows import Sample, is_positive, median, samples_of
 from controller.decide.settings import DecideSettings
-from controller.domain import Observation
+from controller.domain import EarlierSpeed, Observation
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import BadNodesLeftOut, KnownFromEarlierRun, TooFewSteps
 
@@ -20,8 +20,6 @@ PRIOR_NODE_CV = 0.03
 """Coefficient of variation between nodes of one flavor that is assumed before it is measured."""
 PRIOR_WEIGHT = 4.0
 """How many samples the two assumptions above are worth."""
-KNOWN_LOG_SE = 0.10
-"""Standard error of the logarithm of a speed from an earlier run."""
 INTERVAL_Z = 1.96
 MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
 """A median's standard error over a mean's, for normal noise."""
@@ -131,7 +129,7 @@ def _pooled(nodes: Mapping[str, Sequence[Sample]], truth: float | None, pace: Pa
 
 def measure_speeds(
     observations: Sequence[Observation],
-    known_tokens_per_s: Mapping[str, float],
+    earlier: Mapping[str, EarlierSpeed],
     settings: DecideSettings,
     accounts: Accounts = NOTHING_KNOWN,
 ) -> dict[str, Speed]:
@@ -149,7 +147,7 @@ def measure_speeds(
             notes = (*speed.notes, TooFewSteps(speed.steps, settings.minimum_steps))
             speed = replace(speed, is_measured=False, notes=notes)
         speeds[flavor] = speed
-    for flavor, tokens_per_s in known_tokens_per_s.items():
-        if is_positive(tokens_per_s) and not (flavor in speeds and speeds[flavor].is_measured):
-            speeds[flavor] = Speed(tokens_per_s, KNOWN_LOG_SE, notes=(KnownFromEarlierRun(),))
+    for flavor, known in earlier.items():
+        if is_positive(known.tokens_per_s) and not (flavor in speeds and speeds[flavor].is_measured):
+            speeds[flavor] = Speed(known.tokens_per_s, known.log_se, notes=(KnownFromEarlierRun(),))
     return speeds

@@ -11,6 +11,10 @@ from controller.domain import Fact, Fleet, Observation, Progress
 from controller.domain.batches import Batches
 
 RECENT_STEP_TIMES = 5
+RECENT_TOTALS = 3
+"""After so many windows with other tokens than before, the batch has changed."""
+OTHER_BATCH = 0.10
+"""How far the tokens of a step must lie from their mean, as a share, for the batch to have changed."""
 SETTLED_IMBALANCE = 1.25
 """How much longer than with an even division of the work the slowest rank may take once batches are balanced."""
 
@@ -20,16 +24,43 @@ def tokens_per_step(
 ) -> float | None:
     """Returns the target tokens of a step over all ranks; None while unknown.
 
-    They come from the progress, or else from the observations in which all ranks report.
+    They come from the progress, or else from the observations in which all ranks report. Where the last windows agree
+    on another number than the progress, the batch has changed: what they tell is expected of the steps that remain.
     """
     if progress is not None and progress.tokens_per_step:
-        return progress.tokens_per_step
-    totals = []
-    for observation in observations:
-        usable = _usable(observation, settings)
-        if usable and all(fact.world_size == len(usable) for fact in usable):
-            totals.append(sum(fact.tokens for fact in usable if fact.tokens))
+        mean = progress.tokens_per_step
+        recent = _recent_totals(observations, settings)
+        has_changed = len(recent) == RECENT_TOTALS and (
+            min(recent) > mean * (1 + OTHER_BATCH) or max(recent) < mean / (1 + OTHER_BATCH)
+        )
+        return median(recent) if has_changed else mean
+    totals = [total for one in observations if (total := _total(_usable(one, settings))) is not None]
     return median(totals) if totals else None
+
+
+def _recent_totals(observations: Sequence[Observation], settings: DecideSettings) -> list[float]:
+    """Returns the tokens of a step in the last windows, at most `RECENT_TOTALS` that do not overlap, latest first."""
+    totals: list[float] = []
+    before = math.inf
+    for observation in reversed(observations):
+        usable = _usable(observation, settings)
+        total = _total(usable)
+        if total is None or max(fact.step for fact in usable) > before:
+            continue
+        totals.append(total)
+        before = min(fact.step - fact.window for fact in usable)
+        if len(totals) == RECENT_TOTALS:
+            break
+    return totals
+
+
+def _total(facts: Sequence[Fact]) -> float | None:
+    """Returns the tokens of a step over all ranks; None where not all ranks report, nor their shares of the batch."""
+    tokens = sum(fact.tokens for fact in facts if fact.tokens)
+    if facts and all(fact.world_size == len(facts) for fact in facts):
+        return tokens
+    shares = [fact.share for fact in facts if fact.share]
+    return tokens / sum(shares) if shares and len(shares) == len(facts) else None
 
 
 def measured_step_time_s(observations: Sequence[Observation], current: Fleet, settings: DecideSettings) -> float | None:

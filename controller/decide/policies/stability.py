@@ -5,6 +5,7 @@ from __future__ import annotations
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
+from controller.decide.samples.windows import is_usable
 from controller.domain import Fleet, Move, MovePhase
 from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
@@ -61,13 +62,22 @@ def _cooling_down(situation: Situation) -> Reason | None:
 def _is_measured_probe(situation: Situation, last: Move) -> bool:
     """Tells whether the last move was a probe whose flavors are measured well enough to go on.
 
-    Two windows at least have to agree: a single one may be far off.
+    Two windows at least have to agree: a single one may be far off. Of a flavor that was measured before, its new nodes
+    have to report, too.
     """
     if not last.is_probe or last.phase is not MovePhase.DONE:
         return False
     least_steps = 2 * situation.settings.minimum_window
-    speeds = [situation.measured.get(flavor) for flavor in last.target.beyond(last.source).present]
-    return all(s is not None and s.steps >= least_steps and s.log_se <= AGREEING_LOG_SE for s in speeds)
+    new = last.target.beyond(last.source).present
+    speeds = [situation.measured.get(flavor) for flavor in new]
+    are_measured = all(s is not None and s.steps >= least_steps and s.log_se <= AGREEING_LOG_SE for s in speeds)
+    return are_measured and {*new} <= _reporting(situation)
+
+
+def _reporting(situation: Situation) -> set[str]:
+    """Returns the flavors of which a node reports at the moment."""
+    last = situation.observations[-1]
+    return {fact.flavor for fact in last.facts if is_usable(fact, last.at, situation.settings)}
 
 
 def waiting_reason(situation: Situation) -> Reason | None:

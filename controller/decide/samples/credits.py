@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from controller.decide.samples.levels import Fall, last_fall, since_last_shift
+from controller.decide.samples.levels import Fall, common_falls, last_fall, since_last_shift
 from controller.decide.samples.windows import Sample, median
 from controller.domain import Credits, Flavor
 from controller.domain.reasons import Reason
@@ -59,17 +59,26 @@ class Accounts:
         now: Seconds since the epoch.
         credits: By instance what CloudWatch told.
         began_at: By instance when it began to train.
+        seen_at: By instance when it was seen last; a node that is missing was seen now.
         full_tokens_per_s: By flavor the speed at full credits that was measured before.
+        since: Nodes that were not seen since then have ended.
     """
 
     now: float = 0.0
     credits: Mapping[str, Credits] = field(default_factory=dict)
     began_at: Mapping[str, float] = field(default_factory=dict)
+    seen_at: Mapping[str, float] = field(default_factory=dict)
     full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
+    since: float = -math.inf
+
+    def runs(self, instance: str) -> bool:
+        """Tells whether a node was seen lately."""
+        return self.seen_at.get(instance, self.now) >= self.since
 
     def worked_s(self, instance: str) -> float:
-        """Returns how long a node has trained; 0 where that is unknown."""
-        return max(0.0, self.now - self.began_at.get(instance, self.now))
+        """Returns how long a node was seen to train; 0 where that is unknown. One that has ended works no longer."""
+        until = self.seen_at.get(instance, self.now)
+        return max(0.0, until - self.began_at.get(instance, until))
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,8 @@ def pace_of(name: str, flavor: Flavor | None, nodes: Mapping[str, Sequence[Sampl
         nodes: By instance its windows.
         accounts: What is known of credits.
     """
-    falls = {node: fall for node, samples in nodes.items() if (fall := last_fall(samples)) is not None}
+    single = {node: fall for node, samples in nodes.items() if (fall := last_fall(samples)) is not None}
+    falls = {**common_falls(nodes), **single}
     if flavor is not None and flavor.slows_down:
         return _declared(name, flavor, nodes, falls, accounts)
     if flavor is not None and flavor.is_unlimited:
@@ -126,9 +136,9 @@ def _declared(
     fresh_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
     if not spent and _outlast(nodes, fresh_s, accounts):
         return Pace(notes=(KeepsItsSpeed(),))
-    left_s = {n: 0.0 if n in spent else _left_s(n, flavor, fresh_s, accounts) for n in nodes}
+    left_s = {n: 0.0 if n in spent else _left_s(n, flavor, fresh_s, accounts) for n in nodes if accounts.runs(n)}
     level = median([levels[n] for n in spent]) if spent else None
-    longest_s = max(left_s.values())
+    longest_s = max(left_s.values(), default=0.0)
     note: Reason = JudgedByBaseline(share)
     if len(spent) == len(nodes):
         note = CreditsSpent()
@@ -197,6 +207,7 @@ def _fallen(
         return Pace()
     share = math.exp(median([fall.after - fall.before for fall in falls.values()]))
     level = median([fall.after for fall in falls.values()])
-    left_s = {node: 0.0 if node in falls else max(0.0, after_s - accounts.worked_s(node)) for node in nodes}
+    running = [node for node in nodes if accounts.runs(node)]
+    left_s = {node: 0.0 if node in falls else max(0.0, after_s - accounts.worked_s(node)) for node in running}
     note = FellForGood(tuple(sorted(falls)), share, len(others))
     return Pace(frozenset(falls), share, level, after_s if is_burstable else 0.0, left_s, (note,))

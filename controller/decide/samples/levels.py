@@ -8,12 +8,13 @@ A change-point test finds the last change. A node's level has changed where the 
 in logarithms of speed. It is Hampel's identifier (Davies and Gather, "The Identification of Multiple Outliers", Journal
 of the American Statistical Association 88, 1993) for a group of samples: medians, so that single windows with a heavy
 tail change nothing. The change is put where the samples cross the middle of both levels. Three windows after it, it is
-found.
+found. Where all nodes of a flavor that run fall together and far, three windows of all of them are enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.decide.samples.windows import Sample, median
@@ -22,6 +23,8 @@ RECENT_SAMPLES = 3
 HISTORY_SAMPLES = 20
 SHIFT = 0.10
 """A node has changed when its last samples differ by more than this share. Its earlier samples no longer count."""
+COMMON_FALL = 0.30
+"""Nodes of a flavor fall together where each of them loses more than this share of its speed."""
 STEADY_SHARE = 1 / 3
 """A lower level is steady where its samples vary by less than this share of the drop."""
 MAD_TO_SIGMA = 1.4826
@@ -48,12 +51,12 @@ def since_last_shift(samples: Sequence[Sample]) -> Sequence[Sample]:
     return samples[_last_shift(samples) :]
 
 
-def _last_shift(samples: Sequence[Sample]) -> int:
-    """Returns the index at which the present level begins; 0 where no change is found."""
-    if len(samples) < 2 * RECENT_SAMPLES:
+def _last_shift(samples: Sequence[Sample], windows: int = RECENT_SAMPLES) -> int:
+    """Returns the index at which the present level begins, by so many windows; 0 where no change is found."""
+    if len(samples) < 2 * windows:
         return 0
-    recent = [sample.log_speed for sample in samples[-RECENT_SAMPLES:]]
-    level, earlier = median(recent), [sample.log_speed for sample in samples[:-RECENT_SAMPLES]]
+    recent = [sample.log_speed for sample in samples[-windows:]]
+    level, earlier = median(recent), [sample.log_speed for sample in samples[:-windows]]
     before = median(earlier)
     spread = MAD_TO_SIGMA * median([abs(value - before) for value in earlier])
     if abs(level - before) <= max(SHIFT, 3 * spread):
@@ -62,23 +65,43 @@ def _last_shift(samples: Sequence[Sample]) -> int:
     first = len(samples)
     while first > 0 and (samples[first - 1].log_speed > boundary) == (level > boundary):
         first -= 1
-    return min(first, len(samples) - RECENT_SAMPLES)
+    return min(first, len(samples) - windows)
 
 
-def last_fall(samples: Sequence[Sample]) -> Fall | None:
+def common_falls(nodes: Mapping[str, Sequence[Sample]]) -> dict[str, Fall]:
+    """Returns by instance how all nodes that run have fallen together; none where they have not.
+
+    Each has a few windows since, but all of them together have as many as are asked of a single node.
+    """
+    latest = max((samples[-1].at for samples in nodes.values()), default=0.0)
+    running = {node: samples for node, samples in nodes.items() if samples[-1].at == latest}
+    windows = math.ceil(RECENT_SAMPLES / len(running)) if running else RECENT_SAMPLES
+    if windows >= RECENT_SAMPLES:
+        return {}
+    found = {node: fall for node, samples in running.items() if (fall := last_fall(samples, windows)) is not None}
+    drops = [fall.before - fall.after for fall in found.values()]
+    is_common = len(found) == len(running) and min(drops) > -math.log(1 - COMMON_FALL)
+    return found if is_common and max(drops) - min(drops) <= STEADY_SHARE * max(drops) else {}
+
+
+def last_fall(samples: Sequence[Sample], windows: int = RECENT_SAMPLES) -> Fall | None:
     """Returns the fall after which the node's present level holds; None where its speed did not fall, or rose again.
 
     The samples are gone through as they came, since a fall that lies far back has few samples before it. The lower
     level has to be steady: a few windows with a heavy tail are slow, too, but each by another amount.
+
+    Args:
+        samples: The node's windows, oldest first.
+        windows: How many windows at the lower level it takes.
     """
     samples = samples[-HISTORY_SAMPLES:]
-    if not _differs(samples):
+    if not _differs(samples, windows):
         return None
-    for seen in range(2 * RECENT_SAMPLES, len(samples) + 1):
-        index = _last_shift(samples[:seen])
+    for seen in range(2 * windows, len(samples) + 1):
+        index = _last_shift(samples[:seen], windows)
         if index:
             before, after = _level(samples[:index]), _level(samples[index:])
-            if after < before - SHIFT and _is_steady(samples[seen - RECENT_SAMPLES : seen], before - after):
+            if after < before - SHIFT and _is_steady(samples[seen - windows : seen], before - after):
                 return Fall(before, after, samples[index].at)
     return None
 
@@ -87,11 +110,11 @@ def _level(samples: Sequence[Sample]) -> float:
     return median([sample.log_speed for sample in samples])
 
 
-def _differs(samples: Sequence[Sample]) -> bool:
+def _differs(samples: Sequence[Sample], windows: int) -> bool:
     """Tells at little cost whether the node was faster when it began."""
-    if len(samples) < 2 * RECENT_SAMPLES:
+    if len(samples) < 2 * windows:
         return False
-    return _level(samples[:RECENT_SAMPLES]) - _level(samples[-RECENT_SAMPLES:]) > SHIFT
+    return _level(samples[:windows]) - _level(samples[-windows:]) > SHIFT
 
 
 def _is_steady(samples: Sequence[Sample], drop: float) -> bool:

@@ -1,4 +1,4 @@
-"""When each node began to train."""
+"""When each node began to train, and when it was seen last."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def began_to_train(
             began.setdefault(fact.instance_id, at)
     joined = {node: move.at if move.ended_at is None else move.ended_at for move in moves for node in move.grown}
     return {node: joined.get(node, at) for node, at in began.items()}
+
+
+def last_seen(observations: Sequence[Observation]) -> dict[str, float]:
+    """Returns by instance when its last fact was seen, seconds since the epoch."""
+    return {fact.instance_id: observation.at for observation in observations for fact in observation.facts}

@@ -162,7 +162,11 @@ def _plain(forecaster: Forecaster, found: Found | None, within: Bounds, objectiv
 
 
 def _without_bad_nodes(forecaster: Forecaster) -> Iterator[Forecast]:
-    """Yields the present fleet with its bad nodes ended, or replaced by nodes of another flavor or of the same one."""
+    """Yields the present fleet with its bad nodes ended, or replaced by nodes of another flavor or of the same one.
+
+    Where there is no room for more nodes of the same flavor, nodes of another one take the places of the bad ones until
+    sound ones are there.
+    """
     current = forecaster.situation.current
     for flavor, nodes in forecaster.situation.bad_nodes.items():
         bad = min(len(nodes), current.count(flavor))
@@ -170,12 +174,14 @@ def _without_bad_nodes(forecaster: Forecaster) -> Iterator[Forecast]:
             continue
         gone = current.with_count(flavor, current.count(flavor) - bad)
         others = [other for other in forecaster.bounds.caps if other != flavor]
-        for target in (gone, *(gone.with_count(other, gone.count(other) + bad) for other in others)):
+        filled = [gone.with_count(other, gone.count(other) + bad) for other in others]
+        for target in (gone, *filled):
             if _is_allowed(forecaster, target):
                 yield replace(forecaster.forecast(target), bad_nodes=tuple(nodes))
         spare = current.with_count(flavor, current.count(flavor) + bad)
-        if _is_allowed(forecaster, spare):
-            yield forecaster.replacement(spare, tuple(nodes))
+        for between in (spare,) if _is_allowed(forecaster, spare) else filled:
+            if _is_allowed(forecaster, between):
+                yield forecaster.replacement(between, tuple(nodes))
 
 
 def _spared(forecaster: Forecaster, flavor: str) -> set[str]:

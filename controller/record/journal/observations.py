@@ -12,8 +12,8 @@ from controller.domain.prices.bill import NO_LINES, Metered
 from controller.record.journal import codec, summary
 from controller.record.journal.table import Statement, Table
 
-KEPT_OF_EACH_FLEET = 30
-"""So many observations of each fleet stay whole: as many as deciding looks at."""
+KEPT_OF_EACH_FLEET = 120
+"""So many observations of each fleet stay whole: as many as deciding reads."""
 MOST_BYTES = 64 << 20
 """Whole observations take no more, whatever the fleets that were seen. It is a thousand of a thousand nodes."""
 FORGOTTEN_AT_ONCE = 5

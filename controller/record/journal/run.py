@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.config.constraints import NO_CONSTRAINTS, Constraints
-from controller.domain import Fleet
+from controller.domain import EarlierSpeed, Fleet
 from controller.domain.move import Durations, MovePart
 from controller.record.journal import codec
 from controller.record.journal.table import Table
@@ -93,20 +93,21 @@ class RunTable(RunValues):
         """Keeps the instances in the hosts file."""
         self._set("members", json.dumps(sorted(instance_ids)))
 
-    def recalled(self) -> tuple[str, dict[str, float]] | None:
-        """Returns the circumstances of this training, and the tokens per second by flavor that earlier runs measured.
+    def recalled(self) -> tuple[str, dict[str, EarlierSpeed]] | None:
+        """Returns the circumstances of this training, and the speeds by flavor that earlier runs measured.
 
         Returns None until `set_recalled` was called.
         """
         text = self._values().get("recalled")
         if text is None:
             return None
-        circumstances, tokens_per_s = json.loads(text)
-        return circumstances, tokens_per_s
+        circumstances, speeds = json.loads(text)
+        return circumstances, {flavor: EarlierSpeed(*speed) for flavor, speed in speeds.items()}
 
-    def set_recalled(self, circumstances: str, tokens_per_s: Mapping[str, float]) -> None:
-        """Keeps what is known from earlier runs in the same circumstances."""
-        self._set("recalled", codec.to_json([circumstances, tokens_per_s]))
+    def set_recalled(self, circumstances: str, speeds: Mapping[str, EarlierSpeed]) -> None:
+        """Keeps what is known from earlier runs in these circumstances, and in others that are like them."""
+        kept = {flavor: (speed.tokens_per_s, speed.log_se) for flavor, speed in speeds.items()}
+        self._set("recalled", codec.to_json([circumstances, kept]))
 
     def durations(self) -> dict[MovePart, tuple[float, ...]]:
         """Returns how many seconds the parts of this run's moves took, oldest first."""

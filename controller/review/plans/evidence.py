@@ -8,7 +8,7 @@ from pathlib import Path
 
 from controller.decide.given import DecisionInput
 from controller.decide.model.estimates import flavor_estimates
-from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
+from controller.decide.model.situation import READ_OBSERVATIONS, assess
 from controller.decide.samples.memory import measured_need, peak_bytes
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision, Fleet, Limits, Observation, Price, Progress
@@ -46,7 +46,7 @@ def evidence_of(
     settings: DecideSettings,
 ) -> Evidence:
     """Returns the evidence of one run. If the run has ended, times and costs are those of a whole training like it."""
-    observations = journal.recent(KEPT_OBSERVATIONS)
+    observations = journal.recent(READ_OBSERVATIONS)
     progress = last_progress(observations, journal.info().started_at)
     if progress is None:
         return Evidence()

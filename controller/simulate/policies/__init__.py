@@ -1,4 +1,4 @@
-"""The policies that a simulation compares: those of the live controller, and two that only simulations use."""
+"""The policies that a simulation compares: those of the live controller, and three that only simulations use."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from controller.decide.policies import POLICIES
 from controller.decide.policies.base import Policy
 from controller.simulate.policies.bayesian import Bayesian
-from controller.simulate.policies.oracle import Oracle
+from controller.simulate.policies.oracle import Oracle, WaitingOracle
 
-SIMULATED_POLICIES: Mapping[str, Policy] = {**POLICIES, **{policy.name: policy for policy in (Bayesian(), Oracle())}}
+_ONLY_SIMULATED: tuple[Policy, ...] = (Bayesian(), Oracle(), WaitingOracle())
+SIMULATED_POLICIES: Mapping[str, Policy] = {**POLICIES, **{policy.name: policy for policy in _ONLY_SIMULATED}}

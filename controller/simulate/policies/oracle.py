@@ -1,4 +1,8 @@
-"""The policy that knows the true speeds, measures nothing, and still pays for switching."""
+"""Two policies that know the true speeds, measure nothing, and still pay for switching.
+
+What a policy costs over `oracle` has two parts. What `waiting-oracle` costs over `oracle` is the cost of waiting and of
+caution, and of what else policies are not told. The rest is the cost of not knowing the speeds.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
 from controller.decide.policies.cheapest_fleet import CheapestFleet
+from controller.decide.policies.stability import waiting_reason
 from controller.decide.settings import DecideSettings
 from controller.domain import Decision
 from controller.domain.reasons import Reason
@@ -50,6 +55,14 @@ class TrueSpeeds:
         return None
 
 
+class TrueSpeedsOfNodes(TrueSpeeds):
+    """Believes `DecideSettings.truth`, but moves only once the nodes that run have reported."""
+
+    def waiting(self, situation: Situation) -> Reason | None:
+        """Returns which flavors that run have too few facts yet, as `cheapest-fleet` does."""
+        return waiting_reason(situation)
+
+
 class Oracle:
     """Makes the same choice as `cheapest-fleet`, with the true speeds. It is of use in simulations only."""
 
@@ -62,9 +75,29 @@ class Oracle:
         Raises:
             ValueError: The settings have no truth.
         """
-        if situation.settings.truth is None:
-            raise ValueError("the policy oracle is for simulations: it needs the truth in its settings")
-        return self._policy.decide(replace(situation, settings=_without_margins(situation.settings)))
+        return self._policy.decide(replace(situation, settings=_without_margins(_truthful(situation.settings))))
+
+
+class WaitingOracle:
+    """Knows the true speeds and is otherwise like `cheapest-fleet`: it waits for its nodes, and keeps all margins."""
+
+    name = "waiting-oracle"
+    _policy = CheapestFleet(name, TrueSpeedsOfNodes())
+
+    def decide(self, situation: Situation) -> Decision:
+        """Chooses with the truth.
+
+        Raises:
+            ValueError: The settings have no truth.
+        """
+        return self._policy.decide(replace(situation, settings=_truthful(situation.settings)))
+
+
+def _truthful(settings: DecideSettings) -> DecideSettings:
+    """Returns the settings, which have a truth. Raises ValueError where they have none."""
+    if settings.truth is None:
+        raise ValueError(f"the policy {settings.policy} is for simulations: it needs the truth in its settings")
+    return settings
 
 
 def _without_margins(settings: DecideSettings) -> DecideSettings:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from controller.decide.model.hardware.likeness import likeness
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings
+from controller.domain import Flavor
 
 Floats = NDArray[np.float64]
 FAMILY_CORRELATION = 0.85
@@ -52,6 +53,16 @@ def _log_size(flavor: str, usd_per_hour: Mapping[str, float], settings: DecideSe
     return math.log(usd_per_hour[flavor]) if flavor in usd_per_hour else None
 
 
+def _without_fall(speed: Speed, flavor: Flavor | None) -> float:
+    """Returns the speed that tells of a flavor's hardware, tokens per second.
+
+    That nodes have fallen to a level that nobody has told of says nothing about the processors of other flavors. A
+    baseline that was told is counted in the size already.
+    """
+    is_told = flavor is not None and flavor.sustained_share < 1
+    return speed.tokens_per_s if is_told or speed.burst is None else speed.burst.tokens_per_s
+
+
 class _Kriging:
     """Kriging from the measured flavors to the others, per vCPU or per dollar."""
 
@@ -65,7 +76,8 @@ class _Kriging:
         self.usd_per_hour, self.settings, self.by_vcpus = usd_per_hour, settings, by_vcpus
         sizes = {name: _log_size(name, usd_per_hour, settings, by_vcpus) for name in measured}
         self.names = [name for name in measured if sizes[name] is not None]
-        residual = np.array([math.log(measured[name].tokens_per_s) - (sizes[name] or 0.0) for name in self.names])
+        speeds = [_without_fall(measured[name], settings.flavors.get(name)) for name in self.names]
+        residual = np.array([math.log(s) - (sizes[n] or 0.0) for n, s in zip(self.names, speeds, strict=True)])
         noise = np.diag([measured[name].log_se ** 2 for name in self.names])
         expected = np.array([[self._covariance(a, b) for b in self.names] for a in self.names])
         expected = expected + SIZE_LOG_SE**2 * np.eye(len(expected))

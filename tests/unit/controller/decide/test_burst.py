@@ -14,7 +14,18 @@ import pytest
 
 from controller.decide import DecideSettings, decide
 from controller.decide.given import DecisionInput
-from controller.domain import Credits, Decision, Flavor, Fleet, History, Limits, Observation, Progress, Verdict
+from controller.domain import (
+    Credits,
+    Decision,
+    EarlierSpeed,
+    Flavor,
+    Fleet,
+    History,
+    Limits,
+    Observation,
+    Progress,
+    Verdict,
+)
 from controller.domain.reasons.flavors import CreditsLast, FellForGood, KeepsItsSpeed, PaysForSurplus
 from controller.observe.credits.burstable import with_credits
 from tests.support.training import Training
@@ -52,7 +63,7 @@ class Burst(Training):
             self.listed_prices,
             Limits(min_nodes=6, max_nodes=6),
             Progress(self.step, total, int(self.step * self.tokens_per_step), 0.0, self.now),
-            History(known_tokens_per_s={"c5.large": STEADY}, **history),
+            History(earlier_speeds={"c5.large": EarlierSpeed(STEADY)}, **history),
             self.settings,
         )
         return decide(given)
@@ -151,11 +162,70 @@ def test_nodes_that_do_not_follow_in_time_are_not_waited_for() -> None:
     assert not any(isinstance(note, FellForGood) for note in notes(training.decision()))
 
 
+def test_nodes_that_ended_at_full_speed_do_not_count_as_having_kept_it() -> None:
+    """Twelve nodes shrink to six, which fall much later: the six that ended never worked so long."""
+    training = Burst(6 * FRESH_S, UNKNOWN)
+    training.fleet = Fleet({"t2.large": 12})
+    many = [f"i-t2.large-{number}" for number in range(12)]
+    for _ in range(4):
+        training.pass_by(dict.fromkeys(many, FULL))
+    training.fleet = T2
+    for _ in range(6):
+        training.pass_by()
+    assert training.decision().target == T2
+    for _ in range(3):
+        training.pass_by(BASELINE, seconds=150.0)
+    decision = training.decision()
+    assert decision.target == C5
+    assert notes(decision) == (FellForGood(tuple(NODES), pytest.approx(0.3), 6),)  # type: ignore[arg-type]
+
+
+def test_when_all_nodes_fall_together_one_window_of_each_is_enough() -> None:
+    training = Burst(6 * FRESH_S, UNKNOWN)
+    for _ in range(5):
+        training.pass_by()
+    assert training.decision().target == T2
+    training.pass_by(BASELINE)
+    decision = training.decision()
+    assert decision.target == C5
+    assert notes(decision) == (FellForGood(tuple(NODES), pytest.approx(0.3), 0),)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "speeds",
+    [
+        {**dict.fromkeys(NODES, BASELINE), NODES[0]: FULL},
+        dict.fromkeys(NODES, 0.8 * FULL),
+        {node: FULL * 0.7 / (1 + number) for number, node in enumerate(NODES)},
+    ],
+)
+def test_one_window_is_not_enough_where_one_keeps_its_speed_or_the_fall_is_small_or_uneven(
+    speeds: dict[str, float],
+) -> None:
+    training = Burst(6 * FRESH_S, UNKNOWN)
+    for _ in range(5):
+        training.pass_by()
+    training.pass_by(speeds)
+    assert not any(isinstance(note, FellForGood) for note in notes(training.decision()))
+
+
 def test_single_slow_windows_are_no_fall() -> None:
     training = Burst(6 * FRESH_S, UNKNOWN)
     for slow in (1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.9, 0.5):
         training.pass_by({**dict.fromkeys(NODES, FULL), NODES[0]: FULL * slow})
     assert not any(isinstance(note, FellForGood) for note in notes(training.decision()))
+
+
+def test_the_credits_of_nodes_that_ended_do_not_last_for_those_that_run() -> None:
+    """A node ran for a minute and ended long ago. What it had left is gone, and the others have worked on."""
+    training = Burst(6 * FRESH_S, KNOWN)
+    training.fleet = Fleet({"t2.large": 7})
+    training.pass_by(dict.fromkeys([*NODES, "i-t2.large-6"], FULL))
+    training.fleet = T2
+    for _ in range(10):
+        training.pass_by()
+    (note,) = notes(training.decision())
+    assert note == CreditsLast(pytest.approx(FRESH_S - 660.0), 0.3)  # type: ignore[arg-type]
 
 
 def test_the_speed_with_credits_is_remembered_when_it_was_seen_long_ago() -> None:

@@ -13,7 +13,18 @@ from controller.commands.context import Context
 from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.decide import DecisionInput
-from controller.domain import Decision, Fact, Fleet, History, Observation, Price, Progress, TrainingState, Verdict
+from controller.domain import (
+    Decision,
+    EarlierSpeed,
+    Fact,
+    Fleet,
+    History,
+    Observation,
+    Price,
+    Progress,
+    TrainingState,
+    Verdict,
+)
 from controller.domain.prices.price import floor_name, floors_usd_per_hour
 from controller.domain.reasons.flavors import PriceStale
 from controller.domain.reasons.limits import TooExpensiveAnHour
@@ -113,14 +124,14 @@ def test_prices_of_aws_that_are_too_old_are_not_decided_on(tmp_path: Path, sourc
     """A price in a file is as old as a person lets it be. Only c5.xlarge runs, and keeps the price that it has."""
     prices = {flavor: Price(flavor, usd, "test", NOW) for flavor, usd in PRICES.items()}
     old = {f: replace(price, fetched_at=NOW - 7201) for f, price in prices.items() if f != "t2.medium"}
-    known = {"c5.large": SPEEDS["c5.large"]}
+    known = {"c5.large": EarlierSpeed(SPEEDS["c5.large"])}
     decision = decided(
         tmp_path,
         {},
         prices=prices | old,
         price_settings={"source": source, "max_age_s": 7200},
         seen=observation("c5.xlarge", "c5.xlarge", "c5.xlarge"),
-        history=History(known_tokens_per_s=known),
+        history=History(earlier_speeds=known),
     )
     stale = {flavor.flavor: [n.age_s for n in flavor.notes if isinstance(n, PriceStale)] for flavor in decision.flavors}
     assert stale["c5.large"] == ([] if is_used else [pytest.approx(7201)])

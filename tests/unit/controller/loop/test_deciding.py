@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from controller.decide import DecisionInput
-from controller.domain import Decision, Fleet, Observation, Verdict
+from controller.domain import Decision, EarlierSpeed, Fleet, Observation, Verdict
 from controller.domain.reasons import Said
 from controller.loop import decide_on
 from tests.unit.controller.harness import Controller
@@ -40,6 +40,6 @@ def test_the_present_observation_comes_last_and_once_whether_or_not_the_journal_
 
 def test_a_speed_of_an_earlier_run_is_given_only_for_flavors_that_do_not_run(controller: Callable[..., Any]) -> None:
     one = controller()
-    one.journal.set_recalled("circumstances", {"c5.large": 900.0, "t2.medium": 300.0})
+    one.journal.set_recalled("circumstances", {"c5.large": EarlierSpeed(900.0), "t2.medium": EarlierSpeed(300.0, 0.2)})
     history = given_for(one, Observation(START, FLEET)).history
-    assert history.known_tokens_per_s == {"t2.medium": 300.0}
+    assert history.earlier_speeds == {"t2.medium": EarlierSpeed(300.0, 0.2)}

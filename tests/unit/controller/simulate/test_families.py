@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.decide import SwitchingAssumptions
+from controller.domain import Verdict
 from controller.simulate.families import FAMILIES, family_scenario
 from controller.simulate.random_scenarios import random_scenario
 from controller.simulate.run import simulate
@@ -112,3 +115,17 @@ def test_the_truth_is_what_lasts_and_counts_the_tokens_to_come() -> None:
 def test_every_policy_that_is_cheap_to_run_finishes(family: str) -> None:
     for policy in ("price-time", "hourly-price", "vcpu-price"):
         assert simulate(family_scenario(family, 3), policy).finished
+
+
+def test_the_waiting_oracle_knows_the_speeds_and_is_told_no_more_than_policies() -> None:
+    scenario = family_scenario("slow-configuring", SEED)
+    limit, policy = (settings_for(scenario, name) for name in ("waiting-oracle", "cheapest-fleet"))
+    assert limit.truth is not None
+    assert replace(limit, truth=None, policy=policy.policy) == policy
+
+
+def test_the_waiting_oracle_waits_for_facts_of_its_nodes_and_probes_nothing() -> None:
+    outcomes = {name: simulate(family_scenario("known", 5), name) for name in ("oracle", "waiting-oracle")}
+    first = {name: next(d.at for d in one.decisions if d.verdict is Verdict.MOVE) for name, one in outcomes.items()}
+    assert first["waiting-oracle"] > first["oracle"]
+    assert outcomes["waiting-oracle"].probe_usd == 0

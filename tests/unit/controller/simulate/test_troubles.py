@@ -10,6 +10,7 @@ from controller.domain import Fleet, MovePhase
 from controller.domain.reasons import Said
 from controller.simulate.disturbances import Disturbances, expected_drift, expected_neighbour_share
 from controller.simulate.moves import Moves
+from controller.simulate.passes import Passes
 from controller.simulate.scenario import Scenario, SimulatedFlavor, parse_scenario
 from controller.simulate.troubles import BatchPhase, Outage, Troubles
 from controller.simulate.view import View
@@ -51,6 +52,34 @@ def test_a_step_with_twice_the_tokens_takes_twice_as_long() -> None:
     assert world.now == pytest.approx(12_000 + 24_000 + 6_000)
     assert world.scenario.tokens_until(36_000) == pytest.approx(4000.0 * (12_000 + 24_000 + 6_000))
     assert View(world).progress().tokens == int(world.scenario.tokens_until(36_000))
+
+
+@pytest.mark.parametrize("credits_s", [10.1, 333.3, 1234.5678])
+def test_the_end_of_credits_shows_whatever_is_rounded(credits_s: float) -> None:
+    """The controller looks soon after it, even where it would have slept for hours."""
+    burstable = replace(SPOT, baseline_share=0.25, credits_s=credits_s)
+    world = world_with(Troubles(), flavors=(burstable, OTHER))
+    world.run_until(7.7)
+    world.has_changed = False
+    world.run_until(1e9, notice_s=60.0)
+    assert world.has_changed
+    assert world.now == pytest.approx(credits_s + 60.0)
+
+
+def test_after_a_change_five_windows_of_slow_steps_are_seen() -> None:
+    """A window of 50 steps takes 33 minutes here: passes do not become rare before five of them were seen."""
+    world = world_with(Troubles(), tokens_per_step=160_000.0)
+    moves, seen = Moves(world), list[float]()
+    passes = Passes(world, moves, cooldown_s=300.0)
+    world.has_changed = True
+    while world.now < 5 * 50 * 40.0:
+        passes.looked()
+        seen.append(passes.interval_s)
+        world.has_changed = False
+        world.run_until(world.now + passes.interval_s)
+    assert max(seen) == pytest.approx(25 * 40.0)
+    passes.looked()
+    assert passes.interval_s > 25 * 40.0
 
 
 def test_facts_tell_the_tokens_of_the_present_phase() -> None:

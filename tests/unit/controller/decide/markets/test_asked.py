@@ -9,6 +9,7 @@ import pytest
 from controller.decide import DecideSettings, SwitchingAssumptions
 from controller.domain import (
     Decision,
+    EarlierSpeed,
     Flavor,
     Fleet,
     History,
@@ -59,7 +60,8 @@ def decided(
     known = training(Fleet({SPOT: 6}))
     known.fleet = fleet
     limits = Limits(min_nodes=6, max_nodes=6, deadline_at=known.now + needed_s(known) + spare_s)
-    history = replace(history or History(), known_tokens_per_s=SPEEDS)
+    speeds = {name: EarlierSpeed(speed) for name, speed in SPEEDS.items()}
+    history = replace(history or History(), earlier_speeds=speeds)
     return known.decide(limits, settings, prices=PRICES, history=history)
 
 

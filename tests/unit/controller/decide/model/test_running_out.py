@@ -44,6 +44,12 @@ def test_new_nodes_have_the_credits_of_fresh_ones() -> None:
     assert mean_step_s(MODEL, burst(125.0, x=0.0), Fleet({"a": 1}), TWO_A, 50) == pytest.approx(2.0)
 
 
+def test_nodes_that_do_not_report_have_as_many_credits_as_the_others() -> None:
+    """A node of two tells of 125 s. Where none tells, none has any."""
+    assert mean_step_s(MODEL, burst(x=125.0), TWO_A, TWO_A, 100) == pytest.approx(1.25)
+    assert mean_step_s(MODEL, burst(), TWO_A, TWO_A, 100) == pytest.approx(5.0)
+
+
 def test_of_a_flavor_that_shrinks_the_nodes_with_the_most_credits_stay() -> None:
     assert mean_step_s(MODEL, burst(x=0.0, y=250.0), TWO_A, Fleet({"a": 1}), 100) == pytest.approx(2.5)
 

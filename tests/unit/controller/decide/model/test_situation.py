@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,7 +15,18 @@ from controller.decide.model.estimates import flavor_estimates, node_usd_per_mil
 from controller.decide.model.situation import KEPT_OBSERVATIONS, Situation, assess
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings
-from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Price, Progress
+from controller.domain import (
+    EarlierSpeed,
+    Flavor,
+    Fleet,
+    History,
+    Limits,
+    Move,
+    MovePhase,
+    Observation,
+    Price,
+    Progress,
+)
 from controller.domain.batches import Batches
 from controller.domain.reasons import Said
 from controller.domain.reasons.flavors import KnownFromEarlierRun, NoPrice, NotMeasured
@@ -76,6 +88,28 @@ def test_of_each_flavor_and_size_the_last_observations_are_kept() -> None:
     old, late = look(50.0, a=1, b=1), look(150.0, a=1, b=1)
     assert situation(old, *two).observations == (old, *two[-KEPT_OBSERVATIONS:]), "the only one of `b`"
     assert situation(*two, late).observations == (*two[-KEPT_OBSERVATIONS + 1 :], late), "it is one of `a` too"
+
+
+def test_observations_that_bring_no_window_of_their_own_do_not_push_others_out() -> None:
+    """A window of 50 steps takes ten passes here: 30 passes alone would be three windows."""
+
+    def seen(number: int) -> Observation:
+        return Observation(60.0 * number, Fleet({"c5.large": 1}), (fact(0, 1, step=5 * number, window=50),))
+
+    found = situation(*[seen(number) for number in range(400)]).observations
+    steps = [one.facts[0].step for one in found if one.facts]
+    assert len(steps) == KEPT_OBSERVATIONS
+    assert steps[-4:] == [1980, 1985, 1990, 1995], "the last ones are there, whatever they bring"
+    assert all(later - earlier == 50 for earlier, later in pairwise(steps[:-4]))
+
+
+def test_what_only_an_earlier_observation_of_a_window_has_is_kept() -> None:
+    """Another fleet, or more nodes that report: it is no repetition."""
+    at_four = tuple(fact(rank, 4) for rank in range(4))
+    rows = [Observation(60.0 * n, Fleet({"c5.large": 4}), at_four[: 4 if n == 3 else 2]) for n in range(10)]
+    rows[1] = Observation(60.0, Fleet({"c5.large": 3}), at_four[:2])
+    kept = [one.at / 60 for one in situation(*rows).observations]
+    assert kept == [0.0, 1.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +217,6 @@ def test_without_speed_or_price_the_dollars_per_token_are_unknown(missing: str) 
 
 
 def test_a_flavor_that_is_barred_and_known_has_both_notes() -> None:
-    one = situation(look(NOW, new=1), history=History(known_tokens_per_s={"new": 100.0}))
+    one = situation(look(NOW, new=1), history=History(earlier_speeds={"new": EarlierSpeed(100.0)}))
     (new,) = [estimate for estimate in flavor_estimates(one) if estimate.flavor == "new"]
     assert new.notes == (NoPrice(), KnownFromEarlierRun())

@@ -10,7 +10,7 @@ import pytest
 from controller.decide import DecideSettings
 from controller.decide.model.communication import Communication, fit_communication
 from controller.decide.model.speeds import measure_speeds
-from controller.domain import Fact, Flavor, Fleet, Observation, TrainingState
+from controller.domain import EarlierSpeed, Fact, Flavor, Fleet, Observation, TrainingState
 from controller.domain.reasons.flavors import BadNodesLeftOut, CreditsSpent, JudgedByBaseline
 
 SETTINGS = DecideSettings()
@@ -102,10 +102,10 @@ def test_a_burstable_flavor_is_judged_by_what_it_sustains_before_and_after_its_c
 
 
 def test_a_speed_from_an_earlier_run_serves_until_the_flavor_is_measured():
-    known = measure_speeds([], {"c5.large": 1900.0, "t2.large": math.nan}, SETTINGS)
+    known = measure_speeds([], {"c5.large": EarlierSpeed(1900.0), "t2.large": EarlierSpeed(math.nan)}, SETTINGS)
     assert set(known) == {"c5.large"}
     assert known["c5.large"].tokens_per_s == 1900.0
-    assert measure_speeds(observations(1, 4), {"c5.large": 1900.0}, SETTINGS)["c5.large"].steps > 0
+    assert measure_speeds(observations(1, 4), {"c5.large": EarlierSpeed(1900.0)}, SETTINGS)["c5.large"].steps > 0
 
 
 def sizes(truth, found):

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from controller.decide.model.speeds import KNOWN_LOG_SE, Speed, measure_speeds
+from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings, Truth
-from controller.domain import Fact, Flavor, Fleet, Observation, TrainingState
+from controller.domain import EarlierSpeed, Fact, Flavor, Fleet, Observation, TrainingState
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import (
     BadNodesLeftOut,
@@ -239,7 +239,7 @@ def test_a_flavor_is_measured_from_so_many_steps_on(minimum_steps: int, is_measu
     assert found.notes == (() if is_measured else (TooFewSteps(50, 51),))
 
 
-KNOWN = Speed(1500.0, KNOWN_LOG_SE, notes=(KnownFromEarlierRun(),))
+KNOWN = Speed(1500.0, 0.25, notes=(KnownFromEarlierRun(),))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,8 @@ def test_a_speed_from_an_earlier_run_counts_until_the_flavor_is_measured(
     minimum_steps: int, known: Mapping[str, float], from_earlier: set[str]
 ) -> None:
     looks = [Observation(100.0, Fleet({FLAVOR: 1}), (fact(0, 1),))]
-    found = measure_speeds(looks, known, DecideSettings(minimum_steps=minimum_steps))
+    earlier = {flavor: EarlierSpeed(speed, 0.25) for flavor, speed in known.items()}
+    found = measure_speeds(looks, earlier, DecideSettings(minimum_steps=minimum_steps))
     assert {*found} == {FLAVOR, *from_earlier}
     for flavor in from_earlier:
         assert found[flavor] == replace(KNOWN, tokens_per_s=known[flavor])

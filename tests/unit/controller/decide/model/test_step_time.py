@@ -39,6 +39,45 @@ def test_without_progress_the_observations_in_which_all_ranks_report_say_it() ->
     assert tokens_per_step([look(fact(0, 2), fact(1, 3))], None, EQUAL) is None
 
 
+def windows(*tokens: float, apart: int = 50) -> list[Observation]:
+    """A window of 50 steps of two ranks for each number of tokens of a rank."""
+    return [
+        look(*(fact(rank, 2, step=(n + 1) * apart, window=50, tokens=of_rank) for rank in (0, 1)), at=60.0 * n)
+        for n, of_rank in enumerate(tokens)
+    ]
+
+
+MEAN_OF_400 = Progress(1000, 9000, 400_000, 0.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "total"),
+    [
+        ((200.0, 200.0, 500.0, 510.0, 490.0), 1000.0),
+        ((200.0, 200.0, 90.0, 100.0, 110.0), 200.0),
+        ((200.0, 200.0, 200.0, 500.0, 500.0), 400.0),
+        ((200.0, 205.0, 210.0, 195.0, 215.0), 400.0),
+        ((500.0, 100.0, 500.0), 400.0),
+    ],
+)
+def test_three_windows_that_agree_on_another_batch_are_believed_for_the_rest(
+    tokens: tuple[float, ...], total: float
+) -> None:
+    assert tokens_per_step(windows(*tokens), MEAN_OF_400, EQUAL) == total
+
+
+def test_windows_that_overlap_count_once() -> None:
+    assert tokens_per_step(windows(500.0, 500.0, 500.0, 500.0, 500.0, apart=20), MEAN_OF_400, EQUAL) == 400.0
+
+
+def test_where_some_ranks_report_their_shares_tell_what_all_have() -> None:
+    """One rank of two reports, which has a quarter of the batch."""
+    some = [look(replace(fact(0, 2, step=n * 50, window=50, tokens=250.0), share=0.25)) for n in (1, 2, 3)]
+    assert tokens_per_step(some, MEAN_OF_400, EQUAL) == 1000.0
+    unsaid = [replace(one, facts=tuple(replace(f, share=None) for f in one.facts)) for one in some]
+    assert tokens_per_step(unsaid, MEAN_OF_400, EQUAL) == 400.0
+
+
 def test_the_step_time_is_the_median_of_the_last_observations_of_this_fleet() -> None:
     seen = [pair(9.0, at=float(n)) for n in range(20)] + [pair(0.5 + n, at=100.0 + n) for n in range(RECENT_STEP_TIMES)]
     assert measured_step_time_s(seen, TWO, EQUAL) == 2.5

@@ -22,7 +22,7 @@ from controller.decide.policies.stability import (
     waiting_reason,
 )
 from controller.decide.settings import SwitchingAssumptions
-from controller.domain import Fleet, Limits, Move, MovePhase, Progress
+from controller.domain import Fleet, Limits, Move, MovePhase, Observation, Progress
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import (
     CoolingDown,
@@ -113,6 +113,23 @@ def test_after_a_probe_that_was_measured_nothing_has_to_cool_down(training: Any)
 )
 def test_after_anything_else_the_fleet_cools_down(training: Any, window: int, changes: dict[str, Any]) -> None:
     assert busy_reason(probing(training, window, **changes)) == CoolingDown(1, 200.0)
+
+
+def test_after_a_second_look_the_new_node_has_to_report(training: Any) -> None:
+    """What another node of the flavor told long ago is remembered, and tells nothing new."""
+    one = probing(training, window=40)
+    assert busy_reason(one) is None
+    present = one.observations[-1]
+    mute = replace(present, facts=tuple(fact for fact in present.facts if fact.flavor != "c5.large"))
+    assert one.speeds, "worked out before the node fell silent"
+    assert busy_reason(replace_present(one, mute)) == CoolingDown(1, 200.0)
+
+
+def replace_present(one: Situation, present: Observation) -> Situation:
+    """The same speeds, where something else is seen at the moment."""
+    made = replace(one, observations=(*one.observations[:-1], present))
+    made.__dict__["speeds"] = one.speeds
+    return made
 
 
 def test_windows_of_a_probe_that_do_not_agree_are_too_few(training: Any) -> None:

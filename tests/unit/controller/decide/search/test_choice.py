@@ -282,9 +282,9 @@ def test_a_single_flavor_that_is_exactly_as_good_is_taken() -> None:
 # Bad nodes
 
 
-def with_bad_nodes(current: Fleet, **bad_nodes: str) -> Forecaster:
+def with_bad_nodes(current: Fleet, limits: Limits | None = None, **bad_nodes: str) -> Forecaster:
     """Each named node is bad. An earlier move has ended a slow node, and could have ended `i-old`."""
-    one = forecaster(current=current)
+    one = forecaster(current=current, limits=limits)
     before: Any = SimpleNamespace(at=5.0, facts=[SimpleNamespace(instance_id="i-old")])
     moves = (Move(1, 10.0, fleet(3), fleet(2), Said(""), MovePhase.DONE),)
     situation = replace(one.situation, observations=(before,), history=History(moves))
@@ -302,6 +302,16 @@ def test_a_bad_node_ends_or_is_replaced_by_one_of_another_flavor_or_of_the_same(
 def test_a_bad_node_that_an_earlier_move_spared_is_left_alone_but_not_those_of_other_flavors() -> None:
     found = [*_without_bad_nodes(with_bad_nodes(fleet(2, 1), slow="i-old", fast="i-new"))]
     assert [forecast.target for forecast in found] == [fleet(2), fleet(3), fleet(2, 2)]
+
+
+def test_where_the_fleet_is_full_another_flavor_takes_the_place_until_a_sound_node_is_there() -> None:
+    """Six slow nodes and no more are allowed, and each fast one costs twice as much for its work."""
+    one = with_bad_nodes(fleet(6), Limits(6, 6), slow="i-new")
+    through, replaced = [*_without_bad_nodes(one)]
+    assert {through.target, replaced.target} == {fleet(5, 1)}
+    assert replaced.bad_nodes == through.bad_nodes == ("i-new",)
+    sound_usd, as_it_is = one.model.usd_per_step(fleet(6)) * STEPS, one.stay.remaining_usd
+    assert sound_usd < replaced.remaining_usd < min(through.remaining_usd, as_it_is)
 
 
 SHRINKS, GROWS, KEEPS = (fleet(3), fleet(2)), (fleet(1), fleet(2)), (fleet(2, 1), fleet(2, 2))

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide import DecisionInput
-from controller.decide.model.situation import KEPT_OBSERVATIONS, assess
+from controller.decide.model.situation import READ_OBSERVATIONS, assess
 from controller.domain import (
     Decision,
     Fact,
@@ -145,8 +145,9 @@ def seen_of(observations: tuple[Observation, ...], kept: int) -> tuple[Observati
 
 
 def test_whole_observations_are_kept_while_a_fleet_was_seen_seldom_and_the_last_ones_after_that(
-    journal: Journal,
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(observations, "KEPT_OF_EACH_FLEET", 30)
     small, large = Fleet({"c5.large": 1}), Fleet({"c5.large": 2})
     for second in range(100):
         journal.add_observation(replace(OBSERVATION, at=NOW + second, fleet=small if second < 10 else large), 0.1)
@@ -154,20 +155,21 @@ def test_whole_observations_are_kept_while_a_fleet_was_seen_seldom_and_the_last_
     assert [number for number, _ in journal.summaries()] == list(range(1, 101))
 
 
-def test_what_is_kept_whole_is_what_deciding_looks_at() -> None:
-    assert observations.KEPT_OF_EACH_FLEET == KEPT_OBSERVATIONS
+def test_what_is_kept_whole_is_what_deciding_reads() -> None:
+    assert observations.KEPT_OF_EACH_FLEET == READ_OBSERVATIONS
 
 
 def test_a_move_finds_all_that_was_seen_since_it_began_and_later_it_is_forgotten_step_by_step(
-    journal: Journal,
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(observations, "KEPT_OF_EACH_FLEET", 30)
     journal.save_move(replace(MOVE, at=NOW + 5, phase=MovePhase.JOINING))
     for second in range(100):
         journal.add_observation(replace(OBSERVATION, at=NOW + second), 0.1)
     assert [o.at - NOW for o in journal.observations(since=NOW + 5)] == list(range(5, 100))
     journal.save_move(replace(MOVE, at=NOW + 5, phase=MovePhase.DONE))
     kept = [len(journal.observations())]
-    while kept[-1] > KEPT_OBSERVATIONS:
+    while kept[-1] > 30:
         journal.add_observation(replace(OBSERVATION, at=NOW + 100 + len(kept)), 0.1)
         kept.append(len(journal.observations()))
         assert 0 < kept[-2] - kept[-1] < FORGOTTEN_AT_ONCE
@@ -200,6 +202,7 @@ def test_a_clock_that_steps_back_loses_no_summary(journal: Journal) -> None:
 def test_what_is_shown_of_a_run_is_the_same_as_if_all_of_it_were_kept(
     make: Callable[[Path], Journal], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(observations, "KEPT_OF_EACH_FLEET", 30)
     bounded = make(tmp_path / "bounded")
     monkeypatch.setattr(observations, "FORGOTTEN_AT_ONCE", 0)
     whole = make(tmp_path / "whole")
@@ -220,7 +223,7 @@ def shown(journal: Journal) -> list[Any]:
         watcher.view.__dict__,
         list(journal.decisions_after(0)),
         [journal.spent_usd(), journal.spent_usd(now), journal.spent_usd(synthetic.BEGAN + 100)],
-        journal.recent(KEPT_OBSERVATIONS),
+        journal.recent(observations.KEPT_OF_EACH_FLEET),
         list(journal.summaries()),
         journal.events(),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from controller.config.constraints import NO_CONSTRAINTS, Constraints
-from controller.domain import Fleet
+from controller.domain import EarlierSpeed, Fleet
 from controller.record.journal import Journal
 from controller.record.journal.run import RunInfo
 
@@ -42,8 +42,9 @@ def test_the_last_members_hold(begun: Journal, reopened: Reopened) -> None:
 
 
 def test_the_speeds_of_earlier_runs_come_back_with_their_circumstances(begun: Journal, reopened: Reopened) -> None:
-    begun.set_recalled("a corpus", {"c5.large": 100.5, "t2.medium": 50.0})
-    assert reopened().recalled() == ("a corpus", {"c5.large": 100.5, "t2.medium": 50.0})
+    speeds = {"c5.large": EarlierSpeed(100.5, 0.125), "t2.medium": EarlierSpeed(50.0)}
+    begun.set_recalled("a corpus", speeds)
+    assert reopened().recalled() == ("a corpus", speeds)
 
 
 def test_what_was_asked_holds_over_what_the_settings_say(begun: Journal, reopened: Reopened) -> None:

@@ -25,6 +25,7 @@ from controller.decide.model.hardware.prior import (
     expected_speeds,
 )
 from controller.decide.model.speeds import Speed
+from controller.decide.samples.credits import Burst
 from controller.decide.settings import DecideSettings
 from controller.domain import Flavor
 
@@ -172,3 +173,18 @@ def test_a_hint_that_is_no_speed_is_not_taken(hint: float) -> None:
     settings = DecideSettings(flavors=FLAVORS, hints_tokens_per_s={"a.four": hint})
     found, usual = (expected_speeds(["a.four"], MEASURED, USD_PER_HOUR, one) for one in (settings, SETTINGS))
     assert found == usual
+
+
+def test_a_fall_that_nobody_told_of_says_nothing_about_the_hardware_of_others() -> None:
+    """`a.two` is left with a fifth of its speed. Of other flavors what it did before is expected."""
+    fallen = Speed(100.0, 0.05, burst=Burst(500.0))
+    found = expected_speeds(["b.four"], {"a.two": fallen}, USD_PER_HOUR, SETTINGS)
+    assert found == expected_speeds(["b.four"], {"a.two": Speed(500.0, 0.05)}, USD_PER_HOUR, SETTINGS)
+
+
+def test_a_baseline_that_was_told_counts_in_the_size() -> None:
+    t2 = Flavor("a.two", vcpus=2, burstable=True, baseline_share=0.2)
+    settings = DecideSettings(flavors={**FLAVORS, "a.two": t2})
+    with_credits = {"a.two": Speed(100.0, 0.05, burst=Burst(500.0))}
+    found = expected_speeds(["b.four"], with_credits, USD_PER_HOUR, settings)
+    assert found == expected_speeds(["b.four"], {"a.two": Speed(100.0, 0.05)}, USD_PER_HOUR, settings)

@@ -1,0 +1,90 @@
+"""A flavor is measured by one node at first. Where that may have been a bad one, another node is worth its price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pytest
+
+from controller.decide.exploration.second_looks import BAD_SHARE, BAD_SPEED, BAD_SPEED_SD, second_looks
+from controller.decide.model.hardware.prior import expected_speeds
+from controller.decide.model.situation import Situation
+from controller.decide.model.speeds import Speed
+from controller.decide.samples.credits import Burst
+from controller.decide.settings import DecideSettings
+from controller.domain import Flavor, Fleet, History, Limits
+from tests.unit.controller.decide.exploration.test_exploration import exploring
+
+USD_PER_HOUR = {"c5.large": 0.085, "m5.large": 0.096, "r5.large": 0.126}
+SETTINGS = DecideSettings(flavors={name: Flavor(name, vcpus=2) for name in USD_PER_HOUR})
+SURE = {"c5.large": Speed(2000.0, 0.01, steps=500, nodes=6), "r5.large": Speed(2000.0, 0.01, steps=500, nodes=6)}
+
+
+def situation(speeds: Mapping[str, Speed]) -> Situation:
+    made = Situation(
+        now=1000.0,
+        current=Fleet({"c5.large": 6}),
+        observations=(),
+        usd_per_hour=USD_PER_HOUR,
+        price_faults={},
+        limits=Limits(),
+        progress=None,
+        history=History(),
+        settings=SETTINGS,
+        flavors=tuple(USD_PER_HOUR),
+    )
+    made.__dict__["speeds"] = dict(speeds)
+    return made
+
+
+def looked_at(seen: Speed) -> dict[str, Speed]:
+    return second_looks(situation({**SURE, "m5.large": seen}), ["m5.large", "x1.large"])
+
+
+def test_a_node_at_a_fraction_of_what_was_expected_may_be_a_bad_one() -> None:
+    seen = Speed(800.0, 0.02, steps=100, nodes=1)
+    (found,) = looked_at(seen).values()
+    prior = expected_speeds(["m5.large"], SURE, USD_PER_HOUR, SETTINGS)["m5.large"]
+
+    def density(level: float, deviation: float) -> float:
+        return math.exp(-(((level - math.log(prior.tokens_per_s)) / deviation) ** 2) / 2) / deviation
+
+    bad = BAD_SHARE * density(math.log(800.0 / BAD_SPEED), math.hypot(prior.log_se, 0.02, BAD_SPEED_SD))
+    sound = (1 - BAD_SHARE) * density(math.log(800.0), math.hypot(prior.log_se, 0.02))
+    chance = bad / (bad + sound)
+    assert 0.05 < chance < 0.8
+    between = (math.log(found.tokens_per_s) - math.log(800.0)) / (math.log(2 * 800.0) - math.log(800.0))
+    assert chance < between < 1.2 * chance, "a sound node is expected a little above the double"
+    assert found.at(2.6) > 1600.0, "there is hope"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Speed(1800.0, 0.02, steps=100, nodes=1),
+        Speed(2500.0, 0.02, steps=100, nodes=1),
+        Speed(800.0, 0.02, steps=100, nodes=2),
+        Speed(800.0, 0.02, steps=0, nodes=0),
+        Speed(800.0, 0.02, steps=100, nodes=1, burst=Burst(2000.0)),
+        Speed(800.0, 0.02, steps=10, nodes=1, is_measured=False),
+    ],
+    ids=["as expected", "faster", "two nodes", "earlier run", "without credits", "not measured"],
+)
+def test_no_second_look_is_taken_where_the_first_one_told_enough(seen: Speed) -> None:
+    assert looked_at(seen) == {}
+
+
+def test_a_flavor_whose_only_node_was_half_as_fast_as_expected_is_probed_again() -> None:
+    speeds = {
+        "a": Speed(100.0, 0.01, steps=500, nodes=2),
+        "b": Speed(30.0, 0.01, steps=100, nodes=1),
+    }
+    one = exploring({}, speeds=speeds, flavors={"a": Flavor("a", vcpus=2), "b": Flavor("b", vcpus=2)}, steps=200_000)
+    one.forecaster.situation.usd_per_hour["b"] = 0.5  # type: ignore[index]
+    _, probes = one.worthwhile()
+    assert [probe.flavor for probe in probes] == ["b"]
+    twice = {**speeds, "b": Speed(30.0, 0.01, steps=100, nodes=2)}
+    again = exploring({}, speeds=twice, flavors={"a": Flavor("a", vcpus=2), "b": Flavor("b", vcpus=2)}, steps=200_000)
+    again.forecaster.situation.usd_per_hour["b"] = 0.5  # type: ignore[index]
+    assert again.worthwhile()[1] == []
