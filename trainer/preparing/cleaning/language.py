@@ -48,5 +48,6 @@ def _lingua() -> Any:
         return import_module("lingua")
     except ImportError as error:
         raise PreparationError(
-            "filters.language needs the package lingua-language-detector: pip install lingua-language-detector"
+            "filters.language needs the package lingua-language-detector: make setup TEXT=1, or "
+            "pip install lingua-language-detector"
         ) from error

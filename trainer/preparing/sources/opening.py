@@ -97,7 +97,8 @@ class ZstdFile(io.RawIOBase):
             self._zstd: Any = import_module("zstandard")
         except ImportError as error:
             raise PreparationError(
-                f"{name} is compressed by zstd, which needs the package zstandard: pip install zstandard"
+                f"{name} is compressed by zstd, which needs the package zstandard: make setup TEXT=1, or "
+                "pip install zstandard"
             ) from error
         self._file, self._frame, self._rest, self._text = file, None, b"", b""
 

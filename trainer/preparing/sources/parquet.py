@@ -31,7 +31,9 @@ def rows_of(
         pyarrow: Any = import_module("pyarrow")
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
-        raise PreparationError(f"{name} is Parquet, which needs the package pyarrow: pip install pyarrow") from error
+        raise PreparationError(
+            f"{name} is Parquet, which needs the package pyarrow: make setup TEXT=1, or pip install pyarrow"
+        ) from error
     with tempfile.TemporaryFile() as copy:
         while block := file.read(1 << 20):
             copy.write(block)

@@ -144,8 +144,8 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         reason("a", "b", language=True)
 
 
+@pytest.mark.needs_tool("text")
 def test_the_language_is_identified_by_lingua_itself() -> None:
-    pytest.importorskip("lingua")
     language._detector.cache_clear()
     assert reason("This is a small house.", "Das ist ein kleines Haus.", language=True) is None
     assert reason("This is a small house.", "This is not a small house.", language=True) is Reason.LANGUAGE

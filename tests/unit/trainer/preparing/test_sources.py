@@ -64,8 +64,8 @@ def test_a_torn_file_is_told_with_the_last_line_that_could_be_read(name: str, tm
         chunk_lines(path)
 
 
+@pytest.mark.needs_tool("text")
 def test_zstd_is_read_in_several_frames_and_a_torn_one_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("zstandard")
     path = tmp_path / "text"
     path.write_bytes(zstd(TEXT) + zstd(b"last\n"))
     assert read(path) == TEXT + b"last\n"
@@ -123,8 +123,9 @@ def test_a_row_with_too_few_columns_is_told_with_its_line(tmp_path: Path) -> Non
         prepared_pairs(tmp_path, {"tsv": str(path)})
 
 
+@pytest.mark.needs_tool("text")
 def test_columns_of_parquet(tmp_path: Path) -> None:
-    pyarrow: Any = pytest.importorskip("pyarrow")
+    pyarrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     columns = {"pt": [pair[1] for pair in PAIRS[:100]], "en": [pair[0] for pair in PAIRS[:100]], "n": list(range(100))}
     parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet", row_group_size=30)
