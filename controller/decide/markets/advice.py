@@ -48,8 +48,8 @@ class Advice:
 def advice(situation: Situation) -> Advice | None:
     """Returns what a run with a deadline should run on.
 
-    None where it has no deadline, or no choice of markets, or not even on-demand keeps the deadline for nodes that run,
-    or where speeds are not known yet.
+    None where it has no deadline, or no choice of markets, or where speeds are not known yet. None also where nodes run
+    and not even on-demand keeps the deadline surely: then the policy of fleets takes what is most likely to.
     """
     deadline_at, progress = situation.limits.deadline_at, situation.progress or situation.history.progress
     has_spot = any(flavor.market is Market.SPOT for flavor in situation.settings.flavors.values())
@@ -64,11 +64,18 @@ def advice(situation: Situation) -> Advice | None:
     calm_s = situation.settings.cooldown_s if asked.running == ON_DEMAND else 0.0  # or it would go to and fro
     attempt_s = max(LEAST_LOOK_S, situation.settings.attempt_s + calm_s)
     patient = replace(asked, job=replace(asked.job, step_s=attempt_s))
+    if _is_out_of_reach(asked, bought, attempt_s) and situation.current.size:
+        return None
     is_open, may_try = is_safe(WAIT, asked), is_safe(WAIT, patient)
     choice = expected_cost(asked)
     if not is_open or (isinstance(choice, Spot) and choice != asked.running and not may_try):
         choice = ON_DEMAND
     return Advice(choice, asked.running, bought, asked.time_left_s, is_open, may_try)
+
+
+def _is_out_of_reach(asked: deadlines.Situation, bought: Buyable, attempt_s: float) -> bool:
+    """Returns whether on-demand, which does not run yet, would be later than the deadline by more than an attempt."""
+    return asked.running != ON_DEMAND and bought.work_s + bought.change_over_s > asked.time_left_s + attempt_s
 
 
 def _asked(situation: Situation, bought: Buyable, left_s: float, time_s: float) -> deadlines.Situation:

@@ -140,5 +140,11 @@ def test_without_a_deadline_it_asks_for_nothing() -> None:
 
 def test_a_higher_confidence_closes_the_net_earlier() -> None:
     sure = replace(SETTINGS, confidence=0.99)
-    assert decided(Fleet({SPOT: 6}), 150.0).target == Fleet({SPOT: 6})
-    assert decided(Fleet({SPOT: 6}), 150.0, settings=sure).target == Fleet({ON_DEMAND: 6})
+    assert decided(Fleet({SPOT: 6}), 2000.0).target == Fleet({SPOT: 6})
+    assert decided(Fleet({SPOT: 6}), 2000.0, settings=sure).target == Fleet({ON_DEMAND: 6})
+
+
+def test_where_on_demand_is_not_sure_either_the_policy_of_fleets_decides() -> None:
+    sure = replace(SETTINGS, confidence=0.99)
+    decision = decided(Fleet({SPOT: 6}), 500.0, settings=sure)
+    assert not isinstance(decision.reason, (OnDemandForDeadline, NoSpotForDeadline))
