@@ -7,6 +7,7 @@ would fail by it, and mutants be caught by it.
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker that asks for a tool."""
+    """Declares the marker that asks for a tool, and has what tests start take an interrupt.
+
+    A shell starts what follows a `&` with interrupts ignored. Programs inherit that, and some of them keep to it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers", "needs_tool(name): needs a program that may be missing; see tests/support/tools.py"
     )

@@ -15,8 +15,8 @@ def test_ci_installs_each_program_that_machines_need() -> None:
     assert installed == dict(PROGRAMS)
 
 
-def test_ci_has_the_set_up_install_what_spark_needs() -> None:
+def test_ci_has_the_set_up_install_the_extras() -> None:
     on_ci = CI.read_text().partition('if [ "${CI:-}" = true ]; then')[2].partition("\nfi\n")[0]
-    assert re.search(r"^  export SPARK=1\b", on_ci, re.MULTILINE)
+    assert re.search(r"^  export TEXT=1 SPARK=1\b", on_ci, re.MULTILINE)
     setup = (CI.parents[1] / "requirements" / "setup.mk").read_text()
-    assert "setup: $(VENV)/.ready $(if $(SPARK),$(VENV)/.spark)" in setup
+    assert "setup: $(VENV)/.ready $(if $(TEXT),$(VENV)/.text) $(if $(SPARK),$(VENV)/.spark)" in setup
