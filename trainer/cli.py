@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from trainer.inference.options import add_model, add_scoring, add_search, search_of
+from trainer.settings.options import add_config, add_resume
 from trainer.spark import commands as spark
 from trainer.storage.storage import StorageError
 
@@ -53,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_prepare(commands)
     _add_train(commands)
     warm = commands.add_parser("warm", help="prepare a training, and wait to become a rank of it")
-    _add_config(warm)
+    _add_config_and_fact(warm)
     warm.add_argument("--socket", type=Path, required=True, help="the Unix socket to wait at")
     _add_wanted(warm)
     warm.set_defaults(run=_warm)
@@ -100,9 +102,7 @@ def _add_prepare(commands: _Commands) -> None:
 def _add_plan_memory(commands: _Commands) -> None:
     description = "Show what a worker process needs memory for, and what part of a batch a node can take."
     plan = commands.add_parser("plan-memory", help=description, description=description)
-    plan.add_argument("--config", type=Path, required=True, help="training.yml")
-    plan.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
-                      help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
+    add_config(plan)
     plan.add_argument("--memory-mib", type=int, metavar="MIB",
                       help="the memory of the node in question (default: what is free on this machine)")  # fmt: skip
     plan.set_defaults(run=_plan_memory)
@@ -114,23 +114,16 @@ def _add_train(commands: _Commands) -> None:
     train.add_argument(
         "-h", "--help", action=_HelpWithKeys, nargs=0, help="show this message, with all settings, and exit"
     )
-    _add_config(train)
-    train.add_argument("--resume", action="store_true",
-                       help="continue from the newest usable checkpoint of the storage; without it the training "
-                            "begins anew, and removes the checkpoints that are there")  # fmt: skip
+    _add_config_and_fact(train)
+    add_resume(train)
     train.add_argument("--results", type=Path, help="a directory to which the results are copied at the end")
     train.set_defaults(run=_train)
 
 
 def _add_translate(commands: _Commands) -> None:
     translate = commands.add_parser("translate", help="translate lines of standard input with a trained model")
-    translate.add_argument(
-        "--model", type=Path, required=True, help="a directory with model.params, model.json and vocabulary"
-    )
-    search = translate.add_argument_group("beam search", "defaults as in training.yml (see `train --help`, translate)")
-    search.add_argument("--beam-size", type=int, help="hypotheses that are kept at each step")
-    search.add_argument("--alpha", type=float, help="alpha of the length penalty; 0: no penalty")
-    search.add_argument("--k", type=float, help="k of the length penalty ((k + length) / (k + 1)) ** alpha")
+    add_model(translate)
+    add_search(translate)
     translate.set_defaults(run=_translate)
 
 
@@ -138,9 +131,7 @@ def _add_score(commands: _Commands) -> None:
     score = commands.add_parser("score", help="BLEU and chrF (sacreBLEU), and exact match of translations")
     score.add_argument("hypotheses", type=Path, help="a file of translations, one a line")
     score.add_argument("references", type=Path, help="a file of the right translations, one a line")
-    score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"),
-                       help="how sacreBLEU cuts text into words; none for tokenised text (default: 13a)")  # fmt: skip
-    score.add_argument("--lowercase", action="store_true", help="ignore case")
+    add_scoring(score)
     score.set_defaults(run=_score)
 
 
@@ -165,10 +156,8 @@ class _HelpOnPreparing(argparse.Action):
         parser.exit()
 
 
-def _add_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", type=Path, required=True, help="training.yml")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
-                        help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
+def _add_config_and_fact(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
     parser.add_argument("--fact-path", type=Path, help="the folder of the iteration fact, in place of facts.path")
 
 
@@ -325,12 +314,8 @@ def _translate(options: argparse.Namespace) -> int:
     from trainer.data.corpus.files import lines_of
     from trainer.inference.trained import load_trained
     from trainer.inference.translate import translate
-    from trainer.settings.section import section_from
-    from trainer.settings.training import TranslateSettings
 
-    asked = {name: getattr(options, name) for name in ("beam_size", "alpha", "k")}
-    given = {name: value for name, value in asked.items() if value is not None}
-    settings = section_from(TranslateSettings, given)
+    settings = search_of(options)
     model, vocabulary = load_trained(options.model)
     sentences = lines_of(sys.stdin.buffer.read(), "standard input")
     for translation in translate(model, vocabulary, sentences, settings):

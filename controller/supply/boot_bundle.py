@@ -39,7 +39,7 @@ def bundle_key(sha256: str) -> str:
 
 
 def keep_boot_bundle(
-    run_directory: Path, ansible: Path, centavo: Mapping[str, Any], head: Mapping[str, str], when: NodesPrepare
+    run_directory: Path, ansible: Path, centavo: Mapping[str, Any], head: Mapping[str, str | None], when: NodesPrepare
 ) -> bool:
     """Writes bundle and pointer into a run's folder, where they differ from what is there.
 

@@ -1,4 +1,4 @@
-"""The files of a corpus that a person brings (`corpus.kind: files` in training.yml)."""
+"""What training.yml says of the corpus, and the files of one that a person brings (`corpus.kind: files`)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,21 @@ NAME_DIGITS = 12
 CHUNK = 1 << 20
 
 
+def corpus_of_kind(kind: str, config: Path) -> Mapping[str, Any] | None:
+    """Returns what a training.yml says of its corpus; None where the corpus is of another kind. Raises ConfigError."""
+    document = read_yaml(config)
+    corpus = document.get("corpus") if isinstance(document, Mapping) else None
+    return corpus if isinstance(corpus, Mapping) and corpus.get("kind") == kind else None
+
+
 def corpus_paths(environment: Environment, config: Path) -> dict[str, tuple[Path, ...]]:
     """Returns by split the files on this machine that a training.yml names; none where the corpus is of another kind.
 
     Raises:
         ConfigError: A file is missing or can't be read.
     """
-    document = read_yaml(config)
-    corpus = document.get("corpus") if isinstance(document, Mapping) else None
-    if not isinstance(corpus, Mapping) or corpus.get("kind") != "files":
+    corpus = corpus_of_kind("files", config)
+    if corpus is None:
         return {}
     return {split: _paths(environment, config, split, corpus.get(split)) for split in SPLITS}
 

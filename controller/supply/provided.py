@@ -46,11 +46,13 @@ class Provided:
         wheelhouse: Their packages; None where the nodes have everything already.
         corpus: By split (`train`, `validation`, `test`) the source file and the target file; empty where the trainer
             makes the corpus or downloads it.
+        prepared: Where the bucket has the copy of a prepared corpus; None where the nodes reach the corpus without.
     """
 
     bucket: str
     wheelhouse: Wheelhouse | None = None
     corpus: Mapping[str, tuple[CorpusFile, ...]] = field(default_factory=dict)
+    prepared: str | None = None
 
 
 def keep(provided: Provided, directory: Path) -> None:
@@ -72,4 +74,5 @@ def kept(directory: Path) -> Provided | None:
             split: tuple(CorpusFile(file["name"], Stored(**file["stored"])) for file in files)
             for split, files in corpus.items()
         },
+        document.get("prepared"),
     )

@@ -12,6 +12,7 @@ from controller.domain.errors import ConfigError, SupplyError
 from controller.observe.made import Made
 from controller.supply.corpus import corpus_paths, provide_corpus
 from controller.supply.ports import BuilderPort, BuildOnHead, StorePort
+from controller.supply.prepared import prepared_folder, provide_prepared
 from controller.supply.provided import Provided, Stored, keep, kept
 from controller.supply.wheelhouse import build_here, provide_wheelhouse
 
@@ -65,9 +66,11 @@ class Supplies:
             wheelhouse = provide_wheelhouse(settings, self._store, bucket, self._builder, build_on_head, self._tell)
         try:
             corpus = provide_corpus(corpus_paths(self._environment, training_config), self._store, bucket)
+            prepared = prepared_folder(self._environment, training_config)
         except ConfigError as error:  # it was checked before, so the file has gone since
             raise SupplyError(error.what, error.next_step) from error
-        keep(Provided(bucket, wheelhouse, corpus), self._run_directory)
+        location = None if prepared is None else provide_prepared(prepared, self._store, bucket, self._tell)
+        keep(Provided(bucket, wheelhouse, corpus, location), self._run_directory)
 
     def variables(self) -> dict[str, Any]:
         """Returns the variables `wheelhouse` and `corpus` for Ansible, with URLs that are valid from now on."""
@@ -81,7 +84,11 @@ class Supplies:
         provided = kept(self._run_directory) or Provided("")
         wheelhouse, corpus = provided.wheelhouse, provided.corpus
         folder = f"{self._environment.settings.nodes.root}/corpus"
-        settings = {split: [f"{folder}/{file.name}" for file in files] for split, files in corpus.items()}
+        settings: dict[str, Any] = {
+            split: [f"{folder}/{file.name}" for file in files] for split, files in corpus.items()
+        }
+        if provided.prepared is not None:
+            settings["directory"] = provided.prepared
         return {
             "wheelhouse": wheelhouse
             and {"made_for": dict(wheelhouse.made_for), **fetched(provided.bucket, wheelhouse.archive)},
@@ -103,4 +110,6 @@ class Supplies:
 
 def check_corpus(environment: Environment) -> None:
     """Raises ConfigError where a file of the corpus is missing that training.yml names."""
-    corpus_paths(environment, environment.path(environment.settings.training.config))
+    config = environment.path(environment.settings.training.config)
+    corpus_paths(environment, config)
+    prepared_folder(environment, config)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from sacrebleu.metrics.chrf import CHRF
 
+from trainer.inference.score import check_numbers
+
 
 @dataclass(frozen=True)
 class CharacterScore:
@@ -27,8 +29,7 @@ def character_score(hypotheses: Sequence[str], references: Sequence[str], lowerc
     Raises:
         ValueError: There is nothing to score, or the numbers of sentences differ.
     """
-    if not hypotheses or len(hypotheses) != len(references):
-        raise ValueError(f"cannot score {len(hypotheses)} translations against {len(references)} references")
+    check_numbers(hypotheses, references)
     metric = CHRF(lowercase=lowercase)
     found = metric.corpus_score(list(hypotheses), [list(references)]).score
     return CharacterScore(found, str(metric.get_signature()))

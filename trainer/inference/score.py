@@ -74,6 +74,12 @@ def score(
     return statistics_of(hypotheses, references, tokenize, lowercase).score()
 
 
+def check_numbers(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Raises ValueError where there is nothing to score, or where the numbers of sentences differ."""
+    if not hypotheses or len(hypotheses) != len(references):
+        raise ValueError(f"cannot score {len(hypotheses)} translations against {len(references)} references")
+
+
 def statistics_of(
     hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False
 ) -> Statistics:
@@ -88,8 +94,7 @@ def statistics_of(
     Raises:
         ValueError: There is nothing to score, or the numbers of sentences differ.
     """
-    if not hypotheses or len(hypotheses) != len(references):
-        raise ValueError(f"cannot score {len(hypotheses)} translations against {len(references)} references")
+    check_numbers(hypotheses, references)
     metric = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
     counted = metric.corpus_score(list(hypotheses), [list(references)])
     equal = sum(left.strip() == right.strip() for left, right in zip(hypotheses, references, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -57,6 +57,22 @@ class CorpusSettings(Section):
         return self.kind in ("prepared", "petastorm")
 
 
+Separate = Annotated[
+    bool,
+    Field(
+        description="true: source and target have a vocabulary each, of up to size pieces, and an embedding each; "
+        "false: both have one (Press and Wolf 2017, https://aclanthology.org/E17-2025, section 3)"
+    ),
+]
+"""Whether there are two vocabularies."""
+
+
+def check_taken(taken: str | None, separate: bool) -> None:
+    """Raises ValueError where a vocabulary that is taken over is to be separate."""
+    if taken is not None and separate:
+        raise ValueError("a vocabulary that is taken over is separate or not by itself: leave out separate, or taken")
+
+
 class VocabularySettings(Section):
     """The subword vocabulary of both languages together, or one of each.
 
@@ -68,11 +84,7 @@ class VocabularySettings(Section):
     size: int = Field(
         default=DEFAULT_SIZE, description="the most pieces; 4 special pieces and 256 single bytes are among them"
     )
-    separate: bool = Field(
-        default=False,
-        description="true: source and target have a vocabulary each, of up to size pieces, and an embedding each; "
-        "false: both have one (Press and Wolf 2017, https://aclanthology.org/E17-2025, section 3)",
-    )
+    separate: Separate = False
     taken: str | None = Field(
         default=None,
         description="a SentencePiece model to take over in place of learning one, such as the vocabulary of the "
@@ -89,10 +101,7 @@ class VocabularySettings(Section):
     def _check(self) -> VocabularySettings:
         if self.taken is not None and self.size != DEFAULT_SIZE:
             raise ValueError("a vocabulary that is taken over has its own size: leave out size, or taken")
-        if self.taken is not None and self.separate:
-            raise ValueError(
-                "a vocabulary that is taken over is separate or not by itself: leave out separate, or taken"
-            )
+        check_taken(self.taken, self.separate)
         return self
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, Strict, model_validator
 
+from trainer.settings.data import Separate, check_taken
 from trainer.settings.section import Number, Section, Texts
 
 TAG = re.compile(r"<[^\s<>]+>")
@@ -101,11 +102,7 @@ class LearningSettings(Section):
         default="bpe", description="bpe (byte pairs; BPE-dropout needs it) or unigram (Kudo 2018)"
     )
     sample: int = Field(default=2_000_000, ge=1, description="sentences that it is learned from, of both languages")
-    separate: bool = Field(
-        default=False,
-        description="true: source and target have a vocabulary each, of up to size pieces, and an embedding each; "
-        "false: both have one (Press and Wolf 2017, https://aclanthology.org/E17-2025, section 3)",
-    )
+    separate: Separate = False
     taken: str | None = Field(
         default=None,
         description="a SentencePiece model to take over in place of learning one: a file, or s3://bucket/key",
@@ -113,10 +110,7 @@ class LearningSettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> LearningSettings:
-        if self.taken is not None and self.separate:
-            raise ValueError(
-                "a vocabulary that is taken over is separate or not by itself: leave out separate, or taken"
-            )
+        check_taken(self.taken, self.separate)
         return self
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from trainer.data.petastorm.extra import require_extra
+from trainer.inference.options import add_model, add_scoring, add_search, search_of
+from trainer.settings.options import add_config, add_resume
 
 LOCAL = "local[*]"
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -51,16 +53,12 @@ def prepare(options: argparse.Namespace) -> int:
 def _add_train(commands: _Commands) -> None:
     description = "Train on Spark: horovod.spark.run starts the ranks, a fixed number of them."
     train = commands.add_parser("spark-train", help=description, description=description)
-    train.add_argument("--config", type=Path, required=True, help="training.yml")
-    train.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
-                       help="override a key of training.yml, such as model.layers=2; may be repeated")  # fmt: skip
+    add_config(train)
     _add_master(train)
     train.add_argument(
         "--ranks", type=int, help="how many ranks train (default: as many as Spark runs tasks at a time)"
     )
-    train.add_argument("--resume", action="store_true",
-                       help="continue from the newest usable checkpoint of the storage; without it the training "
-                            "begins anew, and removes the checkpoints that are there")  # fmt: skip
+    add_resume(train)
     train.add_argument("--network-interface", metavar="NAME",
                        help="the interface by which the ranks reach each other (default: Horovod looks for one; the "
                             "loopback on one machine)")  # fmt: skip
@@ -74,9 +72,7 @@ def _add_train(commands: _Commands) -> None:
 def _add_translate(commands: _Commands) -> None:
     description = "Translate a column of Parquet with a trained model, on Spark."
     translate = commands.add_parser("spark-translate", help=description, description=description)
-    translate.add_argument(
-        "--model", type=Path, required=True, help="a directory with model.params, model.json and vocabulary"
-    )
+    add_model(translate)
     translate.add_argument("--input", required=True, metavar="PARQUET", help="the file or folder to read")
     translate.add_argument("--output", required=True, metavar="FOLDER", help="the folder for the result, in Parquet")
     translate.add_argument("--column", default="source", help="the column of the sentences (default: source)")
@@ -84,10 +80,7 @@ def _add_translate(commands: _Commands) -> None:
         "--into", default="translation", help="the column for their translations (default: translation)"
     )
     _add_master(translate)
-    search = translate.add_argument_group("beam search", "defaults as in training.yml (see `train --help`, translate)")
-    search.add_argument("--beam-size", type=int, help="hypotheses that are kept at each step")
-    search.add_argument("--alpha", type=float, help="alpha of the length penalty; 0: no penalty")
-    search.add_argument("--k", type=float, help="k of the length penalty ((k + length) / (k + 1)) ** alpha")
+    add_search(translate)
     translate.set_defaults(run=_translate)
 
 
@@ -97,9 +90,7 @@ def _add_score(commands: _Commands) -> None:
     score.add_argument("--input", required=True, metavar="PARQUET", help="the file or folder to read")
     score.add_argument("--column", default="translation", help="the column of the translations (default: translation)")
     score.add_argument("--references", default="target", help="the column of what they should be (default: target)")
-    score.add_argument("--tokenize", default="13a", choices=("13a", "none", "intl", "char"),
-                       help="how sacreBLEU cuts text into words; none for tokenised text (default: 13a)")  # fmt: skip
-    score.add_argument("--lowercase", action="store_true", help="ignore case")
+    add_scoring(score)
     _add_master(score)
     score.set_defaults(run=_score)
 
@@ -137,13 +128,10 @@ def _train(options: argparse.Namespace) -> int:
 
 def _translate(options: argparse.Namespace) -> int:
     require_extra("spark-translate")
-    from trainer.settings.section import section_from
-    from trainer.settings.training import TranslateSettings
     from trainer.spark.session import errors_of_tasks, spark_session
     from trainer.spark.translating import translate_dataframe
 
-    asked = {name: getattr(options, name) for name in ("beam_size", "alpha", "k")}
-    settings = section_from(TranslateSettings, {name: value for name, value in asked.items() if value is not None})
+    settings = search_of(options)
     with spark_session(options.master) as spark, errors_of_tasks():
         frame = spark.read.parquet(options.input)
         translated = translate_dataframe(frame, options.model, settings, options.column, options.into)
