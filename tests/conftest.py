@@ -1,7 +1,8 @@
 """What holds for all tests: repeatable property tests, what a missing tool means, and what runs side by side.
 
-HYPOTHESIS_PROFILE=explore has property tests draw new examples. No example has a time limit: on a busy machine, tests
-would fail by it, and mutants be caught by it.
+HYPOTHESIS_PROFILE=explore has property tests draw new examples. With HYPOTHESIS_PROFILE=mutants, nobody looks for a
+smaller example than the first one that fails. No example has a time limit: on a busy machine, tests would fail by it,
+and mutants be caught by it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from pathlib import Path
 import boto3
 import pytest
 import tools
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", derandomize=False, deadline=None)
+settings.register_profile("mutants", derandomize=True, deadline=None, phases=(Phase.explicit, Phase.generate))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 

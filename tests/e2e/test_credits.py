@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -49,7 +50,10 @@ def test_a_training_leaves_nodes_whose_credits_run_out_and_its_bill_is_what_was_
     assert report["flavors"]["t2.medium"]["tokens_per_s"] == pytest.approx(
         report["flavors"]["c5.large"]["tokens_per_s"] * baseline / 0.2, rel=0.5
     ), f"{full} of a core is what t2.medium has with credits"
-    assert "CPU credits" in sandbox.centavo("explain").stdout
+    moved = re.search(r"Moves were decided in ([\d, ]+):", sandbox.centavo("explain").stdout)
+    assert moved
+    told = sandbox.centavo("explain", moved[1].split(", ")[-1], "--json").stdout
+    assert any(f'"{code}"' in told for code in ("credits-spent", "credits-last", "judged-by-baseline"))
 
     metered = {what: line["usd"] for what, line in sandbox.control("bill")["lines"].items()}
     bill = report["cost"]["bill"]

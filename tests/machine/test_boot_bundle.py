@@ -54,7 +54,8 @@ def publish(cloud: MachineCloud) -> None:
     put(cloud, f"control/boot/{digest}.tar.gz", bundle)
     pointer = {"version": 1, "cluster": "unit", "run": "run-1", "sha256": digest, "root": "~/centavo"}
     put(cloud, "control/boot.json", {**pointer, "key": f"control/boot/{digest}.tar.gz", "when": "unowned"})
-    put(cloud, "control/lease.json", {"run": "run-1", "stage": "training", "fired": None, "released": True})
+    lease = {"run": "run-1", "stage": "training", "fired": None, "released": True, "lasts_s": 60.0}
+    put(cloud, "control/lease.json", {**lease, "holder": {"checkout": "a-checkout"}})
 
 
 def said(cloud: MachineCloud, instance_id: str, command: str) -> str:

@@ -36,36 +36,31 @@ def test_down_removes_a_cloud_with_its_machines(before: dict[str, list[str]], tm
 
 
 def test_down_removes_what_a_killed_cloud_left(before: dict[str, list[str]], tmp_path: Path) -> None:
-    cloud = MachineCloud(tmp_path)
-    cloud.__enter__()
-    cloud.ready(cloud.launch("head"))
-    for pid in _processes_of(cloud):
-        os.kill(pid, signal.SIGKILL)
-    assert traces()["mounts"] != before["mounts"], "a machine outlives those who started it"
-    assert command("down", state_dir=cloud.state_dir).returncode == 0
+    with MachineCloud(tmp_path) as cloud:
+        cloud.ready(cloud.launch("head"))
+        for pid in _processes_of(cloud):
+            os.kill(pid, signal.SIGKILL)
+        assert traces()["mounts"] != before["mounts"], "a machine outlives those who started it"
     assert traces() == before
 
 
 def test_up_removes_what_a_killed_cloud_left_and_starts(before: dict[str, list[str]], tmp_path: Path) -> None:
-    cloud = MachineCloud(tmp_path)
-    cloud.__enter__()
-    cloud.launch("head")
-    wait_until(lambda: traces()["namespaces"] != before["namespaces"], "a network namespace")
-    for pid in _processes_of(cloud):
-        os.kill(pid, signal.SIGKILL)
-    again = command("up", "--config", str(cloud.config_file), state_dir=cloud.state_dir)
-    assert again.returncode == 0, again.stderr
-    assert traces()["namespaces"] == before["namespaces"]
-    assert command("down", state_dir=cloud.state_dir).returncode == 0
+    with MachineCloud(tmp_path) as cloud:
+        cloud.launch("head")
+        wait_until(lambda: traces()["namespaces"] != before["namespaces"], "a network namespace")
+        for pid in _processes_of(cloud):
+            os.kill(pid, signal.SIGKILL)
+        again = command("up", "--config", str(cloud.config_file), state_dir=cloud.state_dir)
+        assert again.returncode == 0, again.stderr
+        assert traces()["namespaces"] == before["namespaces"]
     assert traces() == before
 
 
 def test_hosts_of_a_killed_daemon_end_by_themselves(before: dict[str, list[str]], tmp_path: Path) -> None:
-    cloud = MachineCloud(tmp_path)
-    cloud.__enter__()
-    cloud.ready(cloud.launch("head"))
-    os.kill(_processes_of(cloud)[0], signal.SIGKILL)
-    wait_until(lambda: traces() == before, "the end of machines and network")
+    with MachineCloud(tmp_path) as cloud:
+        cloud.ready(cloud.launch("head"))
+        os.kill(_processes_of(cloud)[0], signal.SIGKILL)
+        wait_until(lambda: traces() == before, "the end of machines and network")
 
 
 def test_a_range_that_is_taken_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:

@@ -61,10 +61,15 @@ class Host:
                 stderr=log,
             )
 
+    @property
+    def fact_file(self) -> Path:
+        """The file of the iteration fact."""
+        return self.home / "facts.d" / "iteration.fact"
+
     def fact(self) -> dict[str, Any]:
         """Returns the host's iteration fact, empty while there is none."""
         try:
-            return dict(json.loads((self.home / "facts.d" / "iteration.fact").read_text()))
+            return dict(json.loads(self.fact_file.read_text()))
         except FileNotFoundError:
             return {}
 

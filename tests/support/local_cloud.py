@@ -79,6 +79,10 @@ def write_config(path: Path, **entries: Any) -> dict[str, Any]:
     return config
 
 
+SSH_FAILED = 255
+"""The exit status of OpenSSH's client where the connection fails."""
+
+
 class LocalCloud:
     """A running cloud with what tests need in it: clients, a network, a key, launch templates and groups."""
 
@@ -261,12 +265,13 @@ class LocalCloud:
         return ["ssh", *self.ssh_options(), *options, f"worker@{address}", *remote]
 
     def ssh(self, address: str, *remote: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Runs a command on a host with OpenSSH's client."""
+        """Runs a command on a host with OpenSSH's client. One that takes longer than two minutes has failed."""
         extra = options.pop("options", ())
-        return subprocess.run(
-            self.ssh_arguments(address, *remote, options=extra),
-            capture_output=True, text=True, timeout=120, check=False, **options,
-        )  # fmt: skip
+        arguments = self.ssh_arguments(address, *remote, options=extra)
+        try:
+            return subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False, **options)
+        except subprocess.TimeoutExpired as error:
+            return subprocess.CompletedProcess(arguments, SSH_FAILED, "", str(error))
 
 
 def processes_with(marker: str) -> set[int]:

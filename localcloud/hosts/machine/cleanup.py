@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from localcloud.hosts.machine import record
-from localcloud.hosts.machine.boot.cgroups import clouds_groups, remove_tree
+from localcloud.hosts.machine.boot.cgroups import clouds_groups, remove_trees
 from localcloud.hosts.machine.disk.volume import volumes_in
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.network import ranges
@@ -52,8 +52,7 @@ def remove_everything(state_dir: Path) -> None:
     end_marked(STATE_MARKER, str(state_dir))
     _unmount_below(instances_in(state_dir))
     _remove_network(names)
-    for group in clouds_groups(names.cgroup):
-        remove_tree(group)
+    remove_trees(clouds_groups(names.cgroup))
     if made.uplink and not made.uplink_forwarded:
         _set_forwarding(made.uplink, "0")
     for volume in volumes_in(state_dir):

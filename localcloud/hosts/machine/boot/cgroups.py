@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
@@ -17,7 +18,7 @@ OF_VERSION_1 = ("systemd", "unified", "memory", "cpu", "cpuacct", "pids", "freez
 CONTROLLERS = "+memory +cpu +pids"
 PERIOD_US = 100_000
 MIB = 1024**2
-REMOVE_LIMIT_S = 5.0
+REMOVE_LIMIT_S = 15.0
 
 
 class ControlGroups:
@@ -68,10 +69,7 @@ class ControlGroups:
 
     def remove(self) -> None:
         """Removes the groups, and those of the cloud when they are empty. Harmless if there are none."""
-        limit = time.monotonic() + REMOVE_LIMIT_S
-        for group in self._groups:
-            while not remove_tree(group) and time.monotonic() < limit:
-                time.sleep(0.05)  # a process that was killed leaves its group a moment later
+        remove_trees(self._groups)
         for cloud in self._clouds:
             with contextlib.suppress(OSError):
                 cloud.rmdir()
@@ -89,7 +87,15 @@ def limits(memory_mib: int, cores: int) -> dict[str, str]:
     }
 
 
-def remove_tree(group: Path) -> bool:
+def remove_trees(groups: Iterable[Path], limit_s: float = REMOVE_LIMIT_S) -> None:
+    """Removes groups and those below them. What has processes after so many seconds stays."""
+    limit = time.monotonic() + limit_s
+    for group in groups:
+        while not _remove_tree(group) and time.monotonic() < limit:
+            time.sleep(0.05)  # a process that was killed leaves its group a moment later
+
+
+def _remove_tree(group: Path) -> bool:
     """Removes a group and the groups below it. Returns whether it is gone."""
     for folder, _, _ in os.walk(group, topdown=False):
         with contextlib.suppress(OSError):

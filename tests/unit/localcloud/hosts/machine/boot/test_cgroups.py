@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
-from localcloud.hosts.machine.boot.cgroups import ControlGroups, clouds_groups, limits
+from localcloud.hosts.machine.boot.cgroups import ControlGroups, clouds_groups, limits, remove_trees
 
 
 def _hierarchies(root: Path, version: int) -> None:
@@ -53,3 +54,18 @@ def test_removing_groups_removes_those_below_and_the_clouds(tmp_path: Path) -> N
     groups.remove()
     groups.remove()
     assert clouds_groups("cvabc123", tmp_path) == []
+
+
+def test_a_group_whose_processes_are_still_ending_is_removed_when_they_have_ended(tmp_path: Path) -> None:
+    (tmp_path / "i-1" / "payload").mkdir(parents=True)
+    process = tmp_path / "i-1" / "payload" / "a process"
+    process.touch()
+    ending = threading.Timer(0.2, process.unlink)
+    ending.start()
+    remove_trees([tmp_path / "i-1"], limit_s=60.0)
+    ending.join()
+    assert not (tmp_path / "i-1").exists()
+    (tmp_path / "i-2").mkdir()
+    (tmp_path / "i-2" / "a process that stays").touch()
+    remove_trees([tmp_path / "i-2"], limit_s=0.1)
+    assert (tmp_path / "i-2").exists()
