@@ -17,11 +17,12 @@ def table(results: Sequence[Result]) -> str:
     for result in results:
         if result.has_happened:
             kinds[result.fault.kind].append(result)
-    lines = [f"{'fault':<34}{'runs':>6}{'violations':>12}{'slowest, passes':>18}"]
+    width = max(map(len, kinds), default=0) + 2
+    lines = [f"{'fault':<{width}}{'runs':>6}{'violations':>12}{'slowest, passes':>18}"]
     for kind, own in sorted(kinds.items()):
         violations = sum(bool(result.violations) for result in own)
         slowest = _slowest(own)
-        lines.append(f"{kind:<34}{len(own):>6}{violations:>12}{'-' if slowest is None else slowest:>18}")
+        lines.append(f"{kind:<{width}}{len(own):>6}{violations:>12}{'-' if slowest is None else slowest:>18}")
     return "\n".join(lines)
 
 

@@ -33,8 +33,11 @@ FAILED = 1
 STOPPING_S = 30
 PATIENCE = 30
 """A mutant hangs when its tests take so many times as long as without it: a busy machine must not catch any."""
-PYTEST_OPTIONS = tuple(f"-pno:{plugin}" for plugin in ("cacheprovider", "warnings", "unraisableexception"))
-"""mutmut runs pytest once for each mutant. The last of these plugins collects garbage five times at each end."""
+PYTEST_OPTIONS = (
+    *(f"-pno:{plugin}" for plugin in ("cacheprovider", "warnings", "unraisableexception")),
+    "-ptests.mutants.limits",
+)
+"""mutmut runs pytest once for each mutant. The third of these plugins collects garbage five times at each end."""
 MEMORY = Path("/dev/shm")
 """Where there is a file system in memory, the tests' temporary files lie there: the journal's tests write a lot."""
 
@@ -77,7 +80,7 @@ class Workspace:
             log.open("w") as output,
             tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as temporary,
         ):
-            variables = {**os.environ, "TMPDIR": temporary}
+            variables = {**os.environ, "TMPDIR": temporary, "HYPOTHESIS_PROFILE": "mutants"}
             process = subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT, env=variables)
             try:
                 code = process.wait(limit_s)
@@ -154,5 +157,7 @@ def _digest(room: Room) -> str:
 
 
 def _link(link: Path, target: Path) -> None:
-    if not link.is_symlink():
+    """Makes a link, also where the folder was copied from another checkout and its link leads back there."""
+    if not link.is_symlink() or link.readlink() != target:
+        link.unlink(missing_ok=True)
         link.symlink_to(target)

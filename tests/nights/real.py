@@ -77,7 +77,7 @@ class RealOutcome:
     def __str__(self) -> str:
         said = f"said: within {duration(self.said_s)}, at most {usd(self.said_usd)}"
         was = f"it was {duration(self.ran_s)}, {usd(self.cost_usd)}"
-        verdict = "" if self.is_as_said else "  LONGER OR DEARER THAN SAID"
+        verdict = "" if self.is_as_said else "  LONGER OR MORE EXPENSIVE THAN SAID"
         return f"{self.kind.name:34} ended by {self.kind.by:8} {said:46} {was}{verdict}"
 
 

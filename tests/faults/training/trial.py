@@ -221,7 +221,7 @@ class Trial:
             if code is None and _hangs(host):
                 self.tell(f"{host.address} is silent: its node is replaced")
                 host.worker.kill()
-                _fact_of(host).unlink()  # the new node has none
+                host.fact_file.unlink()  # the new node has none
             if code not in (None, 0):
                 self.tell(f"{host.address}: the worker ended with {code} and is started again")
                 host.start_worker()
@@ -260,14 +260,10 @@ def _training(host: Host) -> dict[str, Any] | None:
     return fact if fact.get("state") == "training" and fact.get("world_size") else None
 
 
-def _fact_of(host: Host) -> Path:
-    return host.home / "facts.d" / "iteration.fact"
-
-
 def _hangs(host: Host) -> bool:
     """Returns whether a rank has said nothing for long. One that waits writes its fact, too."""
     try:
-        age_s = time.time() - _fact_of(host).stat().st_mtime
+        age_s = time.time() - host.fact_file.stat().st_mtime
     except FileNotFoundError:
         return False
     return age_s > SILENT_S and host.fact().get("state") == "training"

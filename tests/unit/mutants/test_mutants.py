@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 
 from tests.mutants import workspace
 from tests.mutants.__main__ import Outcome, show, try_room, write
+from tests.mutants.limits import HUNG
 from tests.mutants.rooms import ROOMS, WORDING, Room
 from tests.mutants.survivors import Equivalent, Survivor, line_of, read_equivalent, sides
 from tests.mutants.workspace import ROOT, Workspace, settings
@@ -123,6 +127,35 @@ def test_what_was_found_out_is_kept_for_the_next_run(one: Workspace) -> None:
     assert one.results() == {"controller/x.py": {"a": 1, "b": 0, "c": 33, "d": -24}}
 
 
+TESTS = """
+def test_that_ends() -> None:
+    pass
+
+def test_that_loops() -> None:
+    while True:
+        pass
+"""
+RUN = """
+import sys, pytest
+from mutmut.state import state
+from tests.mutants import limits
+limits.LEAST_S = 0.2
+state().duration_by_test.update({"test_it.py::test_that_ends": 0.0, "test_it.py::test_that_loops": 0.0})
+sys.exit(pytest.main(["-ptests.mutants.limits", "-pno:cacheprovider", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.parametrize(("test", "code"), [("test_that_ends", 0), ("test_that_loops", HUNG)])
+def test_a_mutant_that_has_a_test_loop_is_told_by_that_tests_processor_time(
+    tmp_path: Path, test: str, code: int
+) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    command = [sys.executable, "-c", RUN, f"test_it.py::{test}"]
+    ended = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert ended.returncode == code
+
+
 def test_what_was_found_out_about_other_code_or_tests_is_forgotten(one: Workspace) -> None:
     (one.folder / "digest").write_text("of an earlier state")
     one.prepare(keep=False)
@@ -150,3 +183,11 @@ def test_what_was_being_written_when_mutmut_was_stopped_is_made_again(one: Works
     file.with_name("x.py.meta").write_text('{"exit_code_by_')
     one.prepare(keep=False)
     assert one.results() == {} and not file.exists()
+
+
+def test_a_folder_that_was_copied_from_another_checkout_is_about_this_one(one: Workspace, tmp_path: Path) -> None:
+    link = one.folder / "tests"
+    link.unlink()
+    link.symlink_to(tmp_path / "another" / "tests")
+    one.prepare(keep=True)
+    assert link.readlink() == ROOT / "tests"
