@@ -74,7 +74,8 @@ def labels_due(instances: Iterable[Instance], run: str, world: World, labelled: 
         instances: Those of the cluster, as EC2 lists them.
         run: The run's name.
         world: Who trains.
-        labelled: The volumes that have the run already. The list of instances does not show the tags of volumes.
+        labelled: What has been labelled already, the run's label first. The list of instances does not show the tags of
+            volumes.
     """
     listed = list(instances)
     has_run = {one.instance_id for one in listed if one.run == run} | labelled
@@ -122,4 +123,4 @@ class Labels:
         for label in labels_due(instances, self._run, world_of(observation), self._labelled)[:MOST_CALLS]:
             self._check_writer()
             self._aws.label(label.resources, label.tags)
-            self._labelled.update(label.resources if RUN_TAG in label.tags else ())
+            self._labelled.update(label.resources)

@@ -172,7 +172,7 @@ class Nodes:
             reaching.run_directory,
             reaching.environment.root / "ansible",
             {**reaching.variables(), **self._supplies.variables_with_keys()},
-            {"instance_id": head.instance_id, "private_ip": head.private_ip or "", "flavor": head.flavor},
+            {"instance_id": head.instance_id, "private_ip": head.private_ip, "flavor": head.flavor},
             reaching.environment.settings.nodes.prepare,
         )
 

@@ -43,3 +43,8 @@ class History:
     """The nodes that EC2 has taken back, or said that it may."""
     progress: Progress | None = None
     """How far the training was when ranks last said so; None where that is what they say now, or never did."""
+
+    @property
+    def move_under_way(self) -> Move | None:
+        """The move that is not done yet; None where there is none."""
+        return self.moves[-1] if self.moves and not self.moves[-1].phase.is_final else None

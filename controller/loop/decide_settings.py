@@ -28,9 +28,7 @@ def make_decider(environment: Environment, cluster: LiveCluster, policy: str) ->
         declared = cluster.made.outputs.flavors
         costs, fleet = cluster.costs, given.observations[-1].fleet
         standing = costs.head_usd_per_hour + costs.floors_usd_per_hour(fleet)
-        settings = decide_settings(environment, policy, declared, standing)
-        usable = {flavor: price for flavor, price in given.prices.items() if flavor in declared}
-        decision = decide(replace(given, prices=ageless(usable, fleet), settings=settings))
+        decision = decide(with_settings(given, decide_settings(environment, policy, declared, standing), declared))
         return _with_new_floors(decision, given.limits.max_usd_per_hour, costs, standing)
 
     return decider
@@ -52,6 +50,14 @@ def _with_new_floors(decision: Decision, most: float | None, costs: Costs, stand
         return decision
     reason = TooExpensiveAnHour(usd_per_hour, most)
     return replace(decision, verdict=Verdict.REFUSE, target=decision.current, reason=reason, is_probe=False)
+
+
+def with_settings(
+    given: DecisionInput, settings: DecideSettings, declared: Mapping[str, FlavorOutput]
+) -> DecisionInput:
+    """Returns what is known, with the settings of deciding and with the prices of the flavors that are declared."""
+    usable = {flavor: price for flavor, price in given.prices.items() if flavor in declared}
+    return replace(given, prices=ageless(usable, given.observations[-1].fleet), settings=settings)
 
 
 def ageless(prices: Mapping[str, Price], fleet: Fleet) -> dict[str, Price]:

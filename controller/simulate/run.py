@@ -70,10 +70,10 @@ def simulate(
         passes.looked()
         if moves.is_under_way:
             continue
-        history = replace(_history(world, moves), earlier_speeds=earlier)
         if settings.truth is not None:
             settings = replace(settings, truth=truth_of(world))
         prices = view.prices(is_told=policy == ORACLE)
+        history = _history(world, moves, earlier)
         given = DecisionInput(tuple(observations), prices, limits, view.progress(), history, settings)
         decision = decide(given, SIMULATED_POLICIES)
         decisions.append(decision)
@@ -87,12 +87,13 @@ def simulate(
     return _outcome(scenario, policy, world, moves.history, tuple(decisions), probe_usd, settings.cooldown_s)
 
 
-def _history(world: World, moves: Moves) -> History:
-    """Returns what a controller remembers of its run."""
+def _history(world: World, moves: Moves, earlier: Mapping[str, EarlierSpeed]) -> History:
+    """Returns what a controller remembers of its run, and the speeds by earlier ones."""
     return History(
         tuple(moves.history),
         world.spent_usd,
         dict(moves.unavailable),
+        earlier_speeds=earlier,
         durations=dict(moves.durations),
         noticed=tuple(world.taken_back),
     )

@@ -44,7 +44,7 @@ ABSENCES = np.array(
 def going_on(kinds: Floats) -> Floats:
     """Returns how often a stay that goes on at some moment belongs to each class: long ones are met more often."""
     met = kinds * MEANS_H
-    return np.asarray(met / met.sum(axis=-1, keepdims=True))
+    return np.asarray(met / met.sum(axis=1, keepdims=True))
 
 
 def classes(kinds: Floats, age_s: float, is_first: bool) -> Floats:
@@ -96,7 +96,7 @@ def spent_in_spans(kinds: Floats, since_h: float = 0.0) -> Floats:
     """
     ages_h = np.maximum(AGES_H, since_h)
     older = kinds[:, None, :] * MEANS_H * np.exp(-ages_h[:, None] / MEANS_H)  # (kinds, ages, classes)
-    return np.asarray(-np.diff(older.sum(axis=2), axis=1))
+    return np.asarray(-np.diff(older.sum(axis=2)))
 
 
 def at_age(kinds: Floats, age_s: float, is_first: bool) -> Floats:

@@ -76,7 +76,7 @@ class Seen:
     def after(self, available: Iterable[bool], passed_s: float) -> Seen:
         """Returns what is known after another look, so long after the last."""
         now = tuple(available)
-        if not self.pools or self.together is None:
+        if self.together is None:
             return Seen(tuple(Stays(is_up) for is_up in now), Stays(any(now)))
         lost = sum(stays.is_up and not is_up for stays, is_up in zip(self.pools, now, strict=True))
         pools = tuple(stays.after(is_up, passed_s) for stays, is_up in zip(self.pools, now, strict=True))

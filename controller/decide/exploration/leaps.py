@@ -48,6 +48,7 @@ class Leap:
     chance_kept: float
     """The chance that deadline and budget are kept."""
     switching_usd: float
+    """What the move there costs, without a move to leave it again."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Leaps:
             chance_worse=len(losses) / POINTS,
             worse_usd=fmean(losses) if losses else 0.0,
             chance_kept=sum(forecaster.keeps(outcome, LEAST_MARGIN) for outcome in outcomes) / POINTS,
-            switching_usd=outcomes[0].switching_usd,
+            switching_usd=forecaster.switching_usd(forecaster.situation.current, fleet),
         )
 
     def _usd(self, forecast: Forecast) -> float:

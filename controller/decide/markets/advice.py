@@ -42,7 +42,7 @@ class Advice:
     @property
     def needed_s(self) -> float:
         """How long the rest of the work takes on demand, its start included."""
-        return self.buyable.work_s + self.buyable.change_over_s
+        return self.buyable.needed_s
 
 
 def advice(situation: Situation) -> Advice | None:
@@ -58,14 +58,14 @@ def advice(situation: Situation) -> Advice | None:
     if situation.progress is None:
         situation = replace(situation, progress=progress)
     bought = buyable(situation)
-    if bought is None or (isinstance(bought.shortfall, DeadlineOutOfReach) and situation.current.size):
+    if bought is None:
         return None
     asked = _asked(situation, bought, deadline_at - situation.now, deadline_at - progress.started_at)
     calm_s = situation.settings.cooldown_s if asked.running == ON_DEMAND else 0.0  # or it would go to and fro
     attempt_s = max(LEAST_LOOK_S, situation.settings.attempt_s + calm_s)
-    patient = replace(asked, job=replace(asked.job, step_s=attempt_s))
-    if _is_out_of_reach(asked, bought, attempt_s) and situation.current.size:
+    if situation.current.size and _is_out_of_reach(asked, bought, attempt_s):
         return None
+    patient = replace(asked, job=replace(asked.job, step_s=attempt_s))
     is_open, may_try = is_safe(WAIT, asked), is_safe(WAIT, patient)
     choice = expected_cost(asked)
     if not is_open or (isinstance(choice, Spot) and choice != asked.running and not may_try):
@@ -74,15 +74,16 @@ def advice(situation: Situation) -> Advice | None:
 
 
 def _is_out_of_reach(asked: deadlines.Situation, bought: Buyable, attempt_s: float) -> bool:
-    """Returns whether on-demand, which does not run yet, would be later than the deadline by more than an attempt."""
-    return asked.running != ON_DEMAND and bought.work_s + bought.change_over_s > asked.time_left_s + attempt_s
+    """Returns whether on-demand does not keep the deadline, or would be late by more than an attempt if it began."""
+    is_late = asked.running != ON_DEMAND and bought.needed_s > asked.time_left_s + attempt_s
+    return is_late or isinstance(bought.shortfall, DeadlineOutOfReach)
 
 
 def _asked(situation: Situation, bought: Buyable, left_s: float, time_s: float) -> deadlines.Situation:
     """Returns the situation as the policies of `controller/decide/deadlines/` know it."""
     settings = situation.settings
     available = _available(situation, [pool.flavor for pool in bought.pools])
-    works = any(fact.step for fact in situation.observations[-1].facts)
+    works = any(fact.step for present in situation.observations[-1:] for fact in present.facts)
     return deadlines.Situation(
         job=bought.job(time_s, max(LEAST_LOOK_S, settings.look_s), settings.head_usd_per_hour),
         work_left_s=bought.work_s,

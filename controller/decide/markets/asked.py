@@ -35,7 +35,7 @@ def in_time(decision: Decision, situation: Situation) -> Decision:
 
 def asked_for(advised: Advice, situation: Situation) -> Decision | None:
     """Returns what the deadline asks for now; None where the nodes that run may go on."""
-    if advised.running == advised.choice != WAIT or _is_moving(situation):
+    if advised.running == advised.choice != WAIT or situation.history.move_under_way is not None:
         return None
     bought, needed_s, left_s = advised.buyable, advised.needed_s, advised.left_s
     if isinstance(advised.choice, Spot):
@@ -50,11 +50,6 @@ def asked_for(advised: Advice, situation: Situation) -> Decision | None:
         return decided(situation, Verdict.STAY, WaitsForSpot(until, needed_s, left_s))
     reason = OnDemandForDeadline(bought.on_demand, needed_s, left_s, advised.is_open)
     return decided(situation, Verdict.MOVE, reason, bought.on_demand)
-
-
-def _is_moving(situation: Situation) -> bool:
-    moves = situation.history.moves
-    return bool(moves) and not moves[-1].phase.is_final
 
 
 def _is_too_late(decision: Decision, advised: Advice, situation: Situation) -> bool:

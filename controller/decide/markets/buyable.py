@@ -66,6 +66,11 @@ class Buyable:
     pools: tuple[Pool, ...]
     change_over_s: float
 
+    @property
+    def needed_s(self) -> float:
+        """How long the rest of the work takes on demand, its start included."""
+        return self.work_s + self.change_over_s
+
     def job(self, time_s: float, step_s: float, head_usd_per_hour: float) -> Job:
         """Returns the training as a job with a deadline.
 
@@ -178,8 +183,8 @@ def _pools(situation: Situation, model: FleetModel, on_demand_step_s: float, usd
     One that nodes run from counts as expensive as on-demand where its price is not known.
     """
     for flavor in filter(partial(is_spot, situation), situation.flavors):
-        cap, runs = _most(situation, flavor), situation.current.count(flavor)
-        found = best_fleet(model, replace(situation.bounds, caps={flavor: cap})) if cap else None
+        runs = situation.current.count(flavor)
+        found = best_fleet(model, replace(situation.bounds, caps={flavor: _most(situation, flavor)}))
         if found is not None:
             yield Pool(flavor, found.fleet, found.usd_per_step / on_demand_step_s * 3600)
         elif runs:

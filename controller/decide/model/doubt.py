@@ -25,6 +25,8 @@ from controller.domain.objective import Objective
 
 SPOT_LOG_SD = 0.15
 """How far what spot nodes cost may be off over the rest of the work: prices change, and interruptions are chance."""
+LEAST_SD = 1e-9
+"""No difference is surer than to a billionth of a dollar or of a second."""
 _NORMAL = NormalDist()
 
 
@@ -54,7 +56,7 @@ def risk_of(
 def _doubt(forecaster: Forecaster, chosen: Forecast, rival: Forecast) -> tuple[float, float]:
     """Returns the chance that the rival is better, and by how many dollars or seconds it then is."""
     better = forecaster.worth(rival) - forecaster.worth(chosen)
-    sigma = max(_difference_sd(forecaster, chosen, rival), 1e-9 * forecaster.worth(chosen), 1e-12)
+    sigma = max(_difference_sd(forecaster, chosen, rival), LEAST_SD)
     chance = _NORMAL.cdf(-better / sigma)
     if chance < 1e-9:
         return 0.0, 0.0

@@ -6,6 +6,7 @@ Between two such moments T is constant, so that the time for the remaining steps
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -82,14 +83,12 @@ def _groups(flavor: str, burst: Burst, current: Fleet, target: Fleet) -> list[_G
     Nodes that do not report are taken to have as many credits as the others.
     """
     stay = min(current.count(flavor), target.count(flavor))
-    left_s = sorted(burst.left_s.values(), reverse=True)
-    silent = max(0, current.count(flavor) - len(left_s)) if left_s else 0
-    left_s = sorted([*left_s, *[median(left_s)] * silent], reverse=True)[:stay] if silent else left_s[:stay]
-    new = target.count(flavor) - stay
-    counted: dict[float, int] = {burst.fresh_s: new} if new else {}
-    for seconds in left_s:
-        counted[seconds] = counted.get(seconds, 0) + 1
-    return [_Group(flavor, count, until_s, burst.tokens_per_s) for until_s, count in counted.items()]
+    left_s = list(burst.left_s.values())
+    if left_s:
+        left_s += [median(left_s)] * (current.count(flavor) - len(left_s))
+    fresh_s = [burst.fresh_s] * (target.count(flavor) - stay)
+    ends_s = Counter(fresh_s + sorted(left_s, reverse=True)[:stay])
+    return [_Group(flavor, count, until_s, burst.tokens_per_s) for until_s, count in ends_s.items()]
 
 
 def _step_s(model: FleetModel, fleet: Fleet, groups: list[_Group], passed_s: float) -> float:

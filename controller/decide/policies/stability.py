@@ -38,12 +38,12 @@ def busy_reason(situation: Situation) -> Reason | None:
 
     After a probe that has been measured there is no cool-down, except for the way back (`going_back_reason`).
     """
-    moves = situation.history.moves
+    moves, begun = situation.history.moves, situation.history.move_under_way
+    if begun is not None:
+        return MoveUnderWay(begun.move_id, begun.target, begun.phase.value)
     if not moves:
         return None
     last = moves[-1]
-    if not last.phase.is_final:
-        return MoveUnderWay(last.move_id, last.target, last.phase.value)
     return None if _is_measured_probe(situation, last) else _cooling_down(situation)
 
 

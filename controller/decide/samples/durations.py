@@ -77,7 +77,7 @@ def learned(assumed: SwitchingAssumptions, earlier: Durations, measured: Duratio
         for part in MovePart
         if earlier.get(part) or measured.get(part)
     }
-    return replace(assumed, **found) if found else assumed
+    return replace(assumed, **found)
 
 
 def _within_variance(logs: Sequence[Sequence[float]]) -> float:

@@ -73,9 +73,9 @@ def common_falls(nodes: Mapping[str, Sequence[Sample]]) -> dict[str, Fall]:
 
     Each has a few windows since, but all of them together have as many as are asked of a single node.
     """
-    latest = max((samples[-1].at for samples in nodes.values()), default=0.0)
+    latest = max(samples[-1].at for samples in nodes.values())
     running = {node: samples for node, samples in nodes.items() if samples[-1].at == latest}
-    windows = math.ceil(RECENT_SAMPLES / len(running)) if running else RECENT_SAMPLES
+    windows = math.ceil(RECENT_SAMPLES / len(running))
     if windows >= RECENT_SAMPLES:
         return {}
     found = {node: fall for node, samples in running.items() if (fall := last_fall(samples, windows)) is not None}
@@ -112,8 +112,6 @@ def _level(samples: Sequence[Sample]) -> float:
 
 def _differs(samples: Sequence[Sample], windows: int) -> bool:
     """Tells at little cost whether the node was faster when it began."""
-    if len(samples) < 2 * windows:
-        return False
     return _level(samples[:windows]) - _level(samples[-windows:]) > SHIFT
 
 

@@ -8,7 +8,7 @@ from controller.decide.markets.advice import advice
 from controller.decide.markets.asked import asked_for
 from controller.decide.model.situation import Situation, assess
 from controller.domain import Decision, Fleet, Observation
-from controller.loop.decide_settings import ageless, decide_settings
+from controller.loop.decide_settings import decide_settings, with_settings
 from controller.loop.deciding import given_now
 from controller.loop.job import Job
 
@@ -43,6 +43,5 @@ class Deadline:
         job, costs = self._job, self._job.cluster.costs
         declared = job.cluster.made.outputs.flavors
         given = given_now(observation, job.journal, costs.prices(), job.environment.limits())
-        usable = {flavor: price for flavor, price in given.prices.items() if flavor in declared}
         settings = decide_settings(job.environment, job.settings.policy, declared, costs.head_usd_per_hour)
-        return assess(replace(given, prices=ageless(usable, observation.fleet), settings=settings))
+        return assess(with_settings(given, settings, declared))

@@ -89,8 +89,9 @@ class Spot:
     def _is_replaced(self, lasting: Fleet) -> bool:
         """Returns whether another fleet has taken the place of the one that was wanted."""
         last = next(reversed(self._job.journal.moves()), None)
-        is_done = last is not None and last.phase is MovePhase.DONE and last.taken.size > 0
-        return is_done and last is not None and lasting.size > 0 and not last.target.beyond(lasting).size
+        if last is None or last.phase is not MovePhase.DONE or not last.taken.size:
+            return False
+        return lasting.size > 0 and not last.target.beyond(lasting).size
 
     def _buy_on_demand(self, asked: Decision, short: Shortage, lasting: Fleet) -> Move | None:
         """Returns the move to on-demand that the deadline asks for, as far as the limits allow it at once."""

@@ -52,12 +52,10 @@ def metered(
     """
     standing, prices = costs.standing, costs.prices_of(workers)
     volume = prices[VOLUME].usd_per_hour / HOURS_PER_MONTH if VOLUME in prices else 0.0
-    rates: defaultdict[str, float] = defaultdict(float)
-    unseen: defaultdict[str, float] = defaultdict(float)
     beside = _beside(standing, prices, volume, costs.head_instance_usd_per_hour(prices))
-    for line, usd in beside.items():
-        rates[line] += usd
-        unseen[line] += usd * before.hours(head, observation.at)
+    head_hours = before.hours(head, observation.at)
+    rates = defaultdict(float, beside)
+    unseen = defaultdict(float, {line: usd * head_hours for line, usd in beside.items()})
     for worker in workers:
         hours = before.hours(worker, observation.at)
         of_volume = standing.volume_gb.get(worker.flavor, 0.0) * volume
@@ -67,7 +65,7 @@ def metered(
         for line, usd in own.items():
             rates[line] += usd
             unseen[line] += usd * hours
-    rates[SURPLUS] += costs.surplus_usd_per_hour(observation)
+    rates[SURPLUS] = costs.surplus_usd_per_hour(observation)
     return Metered(_without_zeros(rates), _without_zeros(unseen))
 
 

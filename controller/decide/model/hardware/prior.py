@@ -76,8 +76,8 @@ class _Kriging:
         self.usd_per_hour, self.settings, self.by_vcpus = usd_per_hour, settings, by_vcpus
         sizes = {name: _log_size(name, usd_per_hour, settings, by_vcpus) for name in measured}
         self.names = [name for name in measured if sizes[name] is not None]
-        speeds = [_without_fall(measured[name], settings.flavors.get(name)) for name in self.names]
-        residual = np.array([math.log(s) - (sizes[n] or 0.0) for n, s in zip(self.names, speeds, strict=True)])
+        speeds = {name: _without_fall(measured[name], settings.flavors.get(name)) for name in self.names}
+        residual = np.array([math.log(speeds[name]) - (sizes[name] or 0.0) for name in self.names])
         noise = np.diag([measured[name].log_se ** 2 for name in self.names])
         expected = np.array([[self._covariance(a, b) for b in self.names] for a in self.names])
         expected = expected + SIZE_LOG_SE**2 * np.eye(len(expected))
