@@ -76,18 +76,17 @@ def test_linters_and_scanners_have_the_versions_that_are_pinned(name: str) -> No
     assert wanted(REQUIREMENTS / f"{name.partition('-')[0]}.txt").items() <= hashed(name).items()
 
 
-def test_the_packages_for_spark_are_pinned_with_all_that_they_bring_along() -> None:
-    assert hashed("spark") == wanted(REQUIREMENTS / "spark.txt")
-    assert hashed("spark").keys().isdisjoint(hashed("all"))
+@pytest.mark.parametrize("name", ["spark", "text"])
+def test_the_packages_of_an_extra_are_pinned_with_all_that_they_bring_along(name: str) -> None:
+    assert hashed(name) == wanted(REQUIREMENTS / f"{name}.txt")
+    assert hashed(name).keys().isdisjoint(hashed("all"))
     text = (REQUIREMENTS.parent / "pyproject.toml").read_text()
-    (extra,) = re.findall(r"(?m)^spark = (\[.*?\])$", text)
-    asked = {name: pin for one in ast.literal_eval(extra) for name, pin in package(one).items()}
-    assert asked.items() <= hashed("spark").items()
+    (extra,) = re.findall(rf"(?m)^{name} = (\[.*?\])$", text)
+    asked = {package_name: pin for one in ast.literal_eval(extra) for package_name, pin in package(one).items()}
+    assert asked.items() <= hashed(name).items()
 
 
-def test_the_packages_for_other_kinds_of_text_are_pinned_as_those_for_spark_are() -> None:
-    assert hashed("text") == wanted(REQUIREMENTS / "text.txt")
-    assert hashed("text").keys().isdisjoint(hashed("all"))
+def test_both_extras_have_the_same_pyarrow() -> None:
     assert hashed("text")["pyarrow"] == hashed("spark")["pyarrow"]
 
 

@@ -57,26 +57,27 @@ def test_machines_are_skipped_where_the_kernel_refuses(monkeypatch: pytest.Monke
         tools.require(tools.MACHINES)
 
 
+def assert_fails_on_ci_alone(tool: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asserts that a missing tool fails a test where CI=true, and has it skipped elsewhere."""
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match=told):
+        tools.require(tool)
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception, match=told):
+        tools.require(tool)
+
+
 def test_spark_fails_on_ci_where_its_packages_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(what: str) -> None:
         raise tools.ExtraMissingError(f"{what} needs make setup SPARK=1")
 
     monkeypatch.setattr(tools, "require_extra", missing)
-    monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="Spark is not installed: this test needs make setup SPARK=1"):
-        tools.require(tools.SPARK)
-    monkeypatch.delenv("CI")
-    with pytest.raises(pytest.skip.Exception, match="make setup SPARK=1"):
-        tools.require(tools.SPARK)
+    told = "Spark is not installed: this test needs make setup SPARK=1"
+    assert_fails_on_ci_alone(tools.SPARK, told, monkeypatch)
 
 
 def test_packages_for_other_kinds_of_text_fail_on_ci_where_one_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "find_spec", lambda name: None if name == "lingua" else object())
-    monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="lingua is not installed: make setup TEXT=1"):
-        tools.require(tools.TEXT)
-    monkeypatch.delenv("CI")
-    with pytest.raises(pytest.skip.Exception, match="make setup TEXT=1"):
-        tools.require(tools.TEXT)
+    assert_fails_on_ci_alone(tools.TEXT, "lingua is not installed: make setup TEXT=1", monkeypatch)
     monkeypatch.setattr(tools, "find_spec", lambda name: object())
     assert tools.require(tools.TEXT) == "pyarrow, zstandard, lingua"

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from controller.act.labels import MOST_CALLS, Label, Labels, World, labels_due
-from controller.domain import Fleet, Instance
+from controller.act.labels import MOST_CALLS, Label, Labels, World, labels_due, world_of
+from controller.domain import Fleet, Instance, Observation, TrainingState
 from controller.domain.errors import AwsError, SupersededError
 from tests.unit.controller.harness import Controller, new_world
 
@@ -64,6 +64,20 @@ def test_a_node_whose_fact_could_not_be_read_keeps_its_label_while_the_world_has
     assert [label.tags for label in labels_due([silent], "r", World({"i-1": 0}, 1), VOLUMES)] == [{"centavo:rank": ""}]
 
 
+def test_the_world_has_the_ranks_that_train_and_the_largest_size_that_one_of_them_says() -> None:
+    first, second = observed(2).facts
+    starting = SimpleNamespace(instance_id="i-9", rank=9, world_size=9, state=TrainingState.STARTING)
+    strange = SimpleNamespace(instance_id="i-2", rank=None, world_size=None, state=TrainingState.TRAINING)
+    for facts, world in [
+        ([], World({}, 0)),
+        ([starting], World({}, 0)),
+        ([strange], World({}, 0)),
+        ([first, second, starting, strange], World({"i-0": 0, "i-1": 1}, 2)),
+    ]:
+        found = world_of(cast(Observation, SimpleNamespace(facts=facts)))
+        assert (found.ranks, found.size) == (world.ranks, world.size)
+
+
 def test_a_label_of_an_earlier_run_is_taken_away() -> None:
     due = labels_due([worker(1, name="centavo-old-1")], "r", World({"i-2": 0}, 2), VOLUMES)
     assert [label.tags for label in due] == [{"centavo:rank": ""}]
@@ -88,8 +102,6 @@ def made() -> Any:
 
 
 def observed(size: int) -> Any:
-    from controller.domain.observed.fact import TrainingState
-
     facts = [
         SimpleNamespace(instance_id=f"i-{n}", rank=n, world_size=size, state=TrainingState.TRAINING)
         for n in range(size)

@@ -11,7 +11,7 @@ from controller.act.aside import Aside
 from controller.act.mover import Mover
 from controller.act.reconcile.patience import MoveLimits
 from controller.act.track import Track
-from controller.domain import Fact, Fleet, Instance, Move, MovePhase, Observation, TrainingState
+from controller.domain import Fact, Fleet, Instance, Move, MovePhase, NoticeKind, Observation, TrainingState
 from controller.domain.errors import (
     AnsibleError,
     AwsError,
@@ -33,6 +33,7 @@ from controller.domain.reasons.moving import (
     TrainingEndedInShrinking,
 )
 from controller.domain.reasons.plans import PlanRefused
+from controller.domain.reasons.spot import NodesTakenBack
 from tests.unit.controller.act.fleet_in_memory import BEGAN_AT, Clock, Cluster, pending, unreachable
 
 SOURCE, TARGET = Fleet({"t2.large": 2}), Fleet({"c5.large": 3})
@@ -56,6 +57,8 @@ class Desk:
     turned_at: list[float] = field(default_factory=list)
     """When the move was first kept with another outcome in view than before."""
     dropped: set[str] = field(default_factory=set)
+    noticed: dict[str, NoticeKind] = field(default_factory=dict)
+    """The nodes that EC2 takes back."""
 
     def __post_init__(self) -> None:
         self.clock = Clock()
@@ -65,7 +68,16 @@ class Desk:
         """Makes passes as a process does that has just begun: it knows only what was saved."""
         track = Track(self.clock, self._save, lambda move, note: self.told.append(f"{move.move_id}: {note}"))
         aside = Aside(self.clock, 5.0)
-        mover = Mover(self.cluster, self.clock, LIMITS, track, self._remember, aside, lambda: self.dropped)
+        mover = Mover(
+            self.cluster,
+            self.clock,
+            LIMITS,
+            track,
+            self._remember,
+            aside,
+            lambda: self.dropped,
+            lambda: self.noticed,
+        )
         for _ in range(passes):
             observation = self.cluster.observe()
             if self.cluster.training_has_ended():
@@ -589,6 +601,60 @@ def test_while_a_move_can_be_undone_no_node_is_left_alone(desk: Desk) -> None:
     desk.cluster.set_capacity(UNION)
     mover.go_on(moves, desk.cluster.observe())
     assert desk.cluster.configured == [*OLD, *NEW]
+
+
+# nodes that EC2 takes back
+
+
+ONE_OLD = Fleet({"t2.large": 1})
+REPLACING = replace(MOVE, target=SOURCE, reason=NodesTakenBack(ONE_OLD, replaced_by=ONE_OLD, lost_before=0))
+
+
+def test_the_node_that_ec2_takes_back_trains_until_the_one_in_its_place_does(desk: Desk) -> None:
+    desk.noticed = {"i-1": NoticeKind.INTERRUPTION}
+    ended = desk.run(REPLACING)
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.DONE, None)
+    assert desk.cluster.capacities == [Fleet({"t2.large": 3}), SOURCE]
+    assert list(map(set, desk.cluster.hosts_files)) == [{"i-1", "i-2", "i-3"}, {"i-2", "i-3"}]
+
+
+def test_a_move_that_began_before_ec2_takes_one_of_its_nodes_back_goes_on_with_that_node(desk: Desk) -> None:
+    desk.noticed = {"i-3": NoticeKind.REBALANCE}
+    assert desk.run().phase is MovePhase.DONE
+    assert desk.cluster.capacities == [UNION, TARGET]
+    assert desk.cluster.hosts_files == [OLD + NEW, NEW]
+
+
+def test_where_a_surplus_leaves_the_node_that_ec2_takes_back_leaves_first(desk: Desk) -> None:
+    desk.noticed = {"i-1": NoticeKind.REBALANCE}
+    move = replace(at_shrinking(desk), target=Fleet({"t2.large": 1, "c5.large": 3}), drain=())
+    assert desk.run(move).phase is MovePhase.DONE
+    assert set(desk.cluster.hosts) == {"i-2", *NEW}
+
+
+def test_a_replacement_that_can_not_be_prepared_is_given_up_at_once_and_nothing_is_undone(desk: Desk) -> None:
+    desk.noticed = {"i-1": NoticeKind.INTERRUPTION}
+    error = AnsibleError("site.yml failed")
+    desk.cluster.errors["configure"] = [error, error]
+    ended = desk.run(REPLACING)
+    assert (ended.phase, ended.outcome_reason, ended.ended_at) == (
+        MovePhase.ROLLED_BACK,
+        error.reason,
+        desk.clock.now(),
+    )
+    assert desk.saved[-1] == ended and desk.saved[-2].outcome_reason is None
+    assert desk.cluster.capacities == [Fleet({"t2.large": 3})], "another move follows, and finds the new node"
+    assert desk.told[-1] == "1: site.yml failed"
+
+
+def test_replacements_that_are_lost_while_nodes_leave_are_given_up_after_the_boot_limit(desk: Desk) -> None:
+    desk.noticed = dict.fromkeys(OLD, NoticeKind.REBALANCE)
+    move = replace(at_shrinking(desk), reason=NodesTakenBack(SOURCE, replaced_by=TARGET, lost_before=0))
+    for node in NEW:
+        desk.cluster.lose(node)
+    ended = desk.run(move)
+    assert (ended.phase, ended.outcome_reason) == (MovePhase.ROLLED_BACK, NotRunning(TARGET, LIMITS.boot_s))
+    assert desk.saved == [ended] and set(desk.cluster.hosts) == set(OLD)
 
 
 # a controller that was stopped or killed goes on

@@ -73,7 +73,7 @@ class Desk:
         world = new_world(is_up=True, desired=dict(Fleet({"c5.large": 2})))
         world.scale()
         world.advance(10.0)
-        cluster = Controller(world, root).cluster
+        self.cluster = cluster = Controller(world, root).cluster
         environment = cluster.observer._reaching.environment
         if is_built:
             nodes = environment.settings.nodes.model_copy(update={"wheelhouse": WheelhouseSettings(**BUILT_FOR)})
@@ -213,7 +213,13 @@ def test_nodes_that_come_later_can_prepare_themselves_as_the_first_ones_were_pre
         file = archive.extractfile("variables.json")
         assert file is not None
         variables = json.load(file)
-    assert variables["head"]["instance_id"] == desk.head
+    head = desk.cluster.instances.head()
+    assert variables["head"] == {
+        "instance_id": head.instance_id,
+        "private_ip": head.private_ip,
+        "flavor": head.flavor,
+    }
+    assert head.private_ip is not None
     assert variables["centavo"]["wheelhouse"]["key"] == archive_key(FROM_HEAD)
     assert "url" not in variables["centavo"]["wheelhouse"], "a signed URL would be of no use later"
 
@@ -257,6 +263,14 @@ def test_a_placed_controller_gives_the_public_half_of_its_key_and_is_started_wit
     assert desk.nodes.place_controller({"name": "test"}) == b"ssh-ed25519 AAAA\n"
     desk.nodes.start_controller({"name": "test"})
     placed, started = desk.playbooks.played
+    for played in (placed, started):
+        assert (played["playbook"], played["nodes"]) == ("controller.yml", [desk.head])
     assert (placed["controller_step"], started["controller_step"]) == ("place", "start")
     assert not Path(placed["controller"].pop("public")).exists()
     assert placed["controller"] == started["controller"] == {"name": "test"}
+
+
+def test_a_controller_is_stopped_on_the_head_alone(desk: Desk) -> None:
+    desk.nodes.stop_controller()
+    assert (desk.played["playbook"], desk.played["nodes"]) == ("controller.yml", [desk.head])
+    assert desk.played["controller_step"] == "stop"

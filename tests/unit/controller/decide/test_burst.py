@@ -27,6 +27,7 @@ from controller.domain import (
     Verdict,
 )
 from controller.domain.reasons.flavors import CreditsLast, FellForGood, KeepsItsSpeed, PaysForSurplus
+from controller.domain.reasons.limits import Constrained, DeadlineOutOfReach
 from controller.observe.credits.burstable import with_credits
 from tests.support.training import Training
 
@@ -55,15 +56,17 @@ class Burst(Training):
         facts = tuple(replace(f, tokens=of[f.instance_id] * (f.compute_time_s or 1.0)) for f in seen.facts)
         self.observations = (*self.observations, replace(seen, facts=facts))
 
-    def decision(self, credits: Mapping[str, Credits] | None = None, **history: Any) -> Decision:
+    def decision(
+        self, credits: Mapping[str, Credits] | None = None, limits: Limits | None = None, **history: Any
+    ) -> Decision:
         present = replace(self.observations[-1], credits=credits or {})
         total = self.step + round(self.rest_s * 6 * FULL / self.tokens_per_step)
         given = DecisionInput(
             (*self.observations[:-1], present),
             self.listed_prices,
-            Limits(min_nodes=6, max_nodes=6),
+            limits or Limits(min_nodes=6, max_nodes=6),
             Progress(self.step, total, int(self.step * self.tokens_per_step), 0.0, self.now),
-            History(earlier_speeds={"c5.large": EarlierSpeed(STEADY)}, **history),
+            History(**{"earlier_speeds": {"c5.large": EarlierSpeed(STEADY)}, **history}),
             self.settings,
         )
         return decide(given)
@@ -99,6 +102,37 @@ def test_the_forecast_counts_the_time_on_credits_and_the_time_without() -> None:
     stay = training.decision().fleets[0]
     on_credits_s = FRESH_S - 300.0
     assert stay.remaining_s == pytest.approx(on_credits_s + (2 * FRESH_S - on_credits_s) / 0.3, rel=0.001)
+
+
+@pytest.mark.parametrize(("rest_s", "target"), [(0.8 * FRESH_S, T2), (2 * FRESH_S, C5)])
+def test_a_rest_that_fresh_nodes_do_on_their_launch_credits_is_moved_to_them(rest_s: float, target: Fleet) -> None:
+    """Without credits t2.large is the most expensive per token. A flavor that is faster still costs far more."""
+    training = Burst(rest_s, {**KNOWN, "c5.xlarge": Flavor("c5.xlarge", vcpus=4)})
+    training.fleet = Fleet({"c5.large": 5, "t2.large": 1})
+    training.prices = {**training.prices, "c5.xlarge": 0.5}
+    levels = {"i-t2.large-0": FULL, **{f"i-c5.large-{number}": STEADY for number in range(5)}}
+    for _ in range(5):
+        training.pass_by(levels)
+    earlier = {"c5.large": EarlierSpeed(STEADY), "c5.xlarge": EarlierSpeed(3 * FULL)}
+    decision = training.decision(earlier_speeds=earlier)
+    assert (decision.verdict, decision.target) == (Verdict.MOVE, target)
+
+
+def test_credits_that_do_not_bring_a_deadline_within_reach_are_no_error() -> None:
+    training = Burst(6 * FRESH_S, KNOWN)
+    for _ in range(5):
+        training.pass_by()
+    decision = training.decision(limits=Limits(6, 6, deadline_at=training.now + 60.0))
+    assert isinstance(decision.reason, Constrained) and isinstance(decision.reason.shortfall, DeadlineOutOfReach)
+
+
+def test_credits_where_no_fleet_is_allowed_are_no_error() -> None:
+    training = Burst(6 * FRESH_S, KNOWN)
+    for _ in range(5):
+        training.pass_by()
+    limits = Limits(6, 6, excluded=dict.fromkeys(training.prices, "tested"))
+    decision = training.decision(limits=limits)
+    assert (decision.verdict, decision.target) == (Verdict.REFUSE, T2)
 
 
 @pytest.mark.parametrize(("balance", "verdict"), [(60.0, Verdict.STAY), (0.0, Verdict.MOVE)])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+import controller.decide
 from controller.decide import DecideSettings, DecisionInput, decide
 from controller.decide.model.situation import Situation
 from controller.decide.policies.decided import decided
-from controller.domain import Decision, Fleet, Limits, Verdict
+from controller.domain import Decision, Fleet, Limits, Price, Verdict
+from controller.domain.observed.fact import NoticeKind
+from controller.domain.observed.spot import Noticed
 from controller.domain.reasons import Reason, Said
 from controller.domain.reasons.limits import (
     FirstOfSeveralMoves,
@@ -88,3 +92,39 @@ def test_a_flavor_of_unknown_cost_comes_first(training: Any) -> None:
     before, target = Fleet({"old": 2, "new": 1}), Fleet({"new": 2, "unknown": 1})
     found = decision(training, Limits(3, 3, max_surge=1), target, before)
     assert found.target.present == {"old": 1, "new": 1, "unknown": 1}, "a probe does not wait for the rest"
+
+
+NOTICED = (Noticed("i-1", "old", NoticeKind.REBALANCE, 900.0),)
+
+
+@pytest.mark.parametrize(
+    ("rates", "noticed", "is_asked"),
+    [
+        ((0.0, 0.0), (), True),
+        ((0.0, 0.01), (), False),
+        ((0.01, 0.01), (), False),
+        ((0.0, 0.01), NOTICED, True),
+        ((0.0, 0.0), NOTICED, True),
+    ],
+)
+def test_the_safety_net_is_asked_where_a_pool_took_nodes_back_or_no_pool_says_how_often_it_does(
+    training: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    rates: tuple[float, float],
+    noticed: tuple[Noticed, ...],
+    is_asked: bool,
+) -> None:
+    waits = Said("for the sake of the deadline")
+    monkeypatch.setattr(controller.decide, "in_time", lambda decision, situation: replace(decision, reason=waits))
+    training.speeds, training.prices = {"old": 1000.0, "new": 1000.0}, {"old": 1.0, "new": 0.5}
+    training.fleet = BEFORE
+    prices = {
+        f: Price(f, usd, interruptions_per_hour=r) for (f, usd), r in zip(training.prices.items(), rates, strict=True)
+    }
+    history = replace(training.history, noticed=noticed)
+    settings = DecideSettings(policy="wants")
+    found = decide(
+        DecisionInput((training.observe(),), prices, Limits(2, 2), training.progress, history, settings),
+        {"wants": Wants(AFTER)},
+    )
+    assert found.reason == (waits if is_asked else WHY)

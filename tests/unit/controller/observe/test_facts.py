@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.domain import Fact, Instance, MembershipChange, TrainingState
+from controller.domain.observed.fact import Notice, NoticeKind
 from controller.domain.reasons import Reason
 from controller.domain.reasons.nodes import (
     FactFromTheFuture,
@@ -121,6 +122,29 @@ def test_a_field_is_read_up_to_its_bound(field: str, most: Any, more: Any) -> No
     assert getattr(parse(**{field: most}), field) == most
     with pytest.raises(FactError) as error:
         parse(**{field: more})
+    assert isinstance(error.value.reason, FactTorn)
+
+
+@pytest.mark.parametrize(
+    ("notice", "read"),
+    [
+        (None, None),
+        (
+            {"kind": "interruption", "seen_at": "2026-11-21T06:00:05Z", "ends_at": "2026-11-21T06:02:00Z"},
+            Notice(NoticeKind.INTERRUPTION, NOW - 5, NOW + 110),
+        ),
+        ({"kind": "rebalance", "seen_at": "2026-11-21T06:00:05Z"}, Notice(NoticeKind.REBALANCE, NOW - 5)),
+        ({"kind": "what only a newer trainer knows"}, None),
+    ],
+)
+def test_a_notice_of_the_spot_service_is_read(notice: dict[str, str] | None, read: Notice | None) -> None:
+    assert parse(notice=notice).notice == read
+
+
+@pytest.mark.parametrize("notice", ["interruption", {"kind": "rebalance"}, {"kind": "rebalance", "seen_at": "soon"}])
+def test_a_notice_that_is_torn_makes_the_fact_torn(notice: Any) -> None:
+    with pytest.raises(FactError) as error:
+        parse(notice=notice)
     assert isinstance(error.value.reason, FactTorn)
 
 
@@ -305,12 +329,16 @@ def test_a_clock_that_is_off_makes_no_fact_old_or_new(skew_s: float) -> None:
         return datetime.fromtimestamp(at + skew_s, timezone.utc).isoformat()
 
     change = {**GOOD["last_change"], "at": iso(NOW - 60)}
-    fact = {**GOOD, "updated_at": iso(NOW - 10), "last_change": change}
+    notice = {"kind": "interruption", "seen_at": iso(NOW - 30), "ends_at": "2026-11-21T06:02:00Z"}
+    fact = {**GOOD, "updated_at": iso(NOW - 10), "last_change": change, "notice": notice}
     facts, unknown = read_facts(
         (NODE,), LocalFacts({"i-1": {"iteration": fact}}, {}, {"i-1": skew_s}), now=NOW, max_age_s=30
     )
     assert unknown == () and facts[0].last_change is not None
     assert (facts[0].updated_at, facts[0].last_change.at) == (pytest.approx(NOW - 10), pytest.approx(NOW - 60))
+    said = facts[0].notice
+    assert said is not None and said.seen_at == pytest.approx(NOW - 30)
+    assert (said.kind, said.ends_at) == (NoticeKind.INTERRUPTION, NOW + 110), "EC2's clock names the node's end"
 
 
 def test_a_fact_that_is_old_by_its_own_clock_is_old() -> None:

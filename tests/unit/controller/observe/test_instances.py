@@ -61,7 +61,7 @@ def site() -> Site:
 
 
 def test_workers_are_told_from_the_head_and_remembered(site: Site) -> None:
-    assert site.instances.last_workers == ()
+    assert site.instances.last_workers == site.instances.listed == ()
     assert site.instances.workers() == site.instances.last_workers == (WORKER,)
     site.aws.listed = (HEAD, replace(WORKER, state="pending"))
     assert site.instances.running() == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from controller.act.reconcile.actions import (
     Awaited,
     Commit,
@@ -110,6 +112,16 @@ def test_nothing_is_given_back_before_the_ranks_that_stay_train_and_the_others_h
     assert next_actions(Goal(ONE), seen(late, stranger(Standing.COLD))) == (Wait(Awaited.TRAINING, ("i-1",)),)
     leaving = seen(RANK_0, stranger(Standing.TRAINS_OTHERWISE))
     assert next_actions(Goal(ONE), leaving) == (Wait(Awaited.LEAVING, ("i-2",)),)
+
+
+def test_of_the_nodes_that_ec2_takes_back_only_those_that_have_left_are_let_go_while_others_come() -> None:
+    goal = Goal(TWO, TWO, way_back=True, taken=ONE)
+    doomed, faulty = replace(RANK_0, is_doomed=True), replace(RANK_0, is_dropped=True)
+    gone = SeenNode("i-3", "a", Standing.COLD, is_dropped=True, is_doomed=True)
+    for nodes, let_go in [((doomed, RANK_1), ()), ((faulty, RANK_1), ()), ((doomed, RANK_1, gone), ("i-3",))]:
+        actions = next_actions(goal, seen(*nodes, capacity=Fleet({"a": 9})))
+        assert [action.nodes for action in actions if isinstance(action, LetGo)] == ([let_go] if let_go else [])
+        assert isinstance(actions[-1], SetCapacity)
 
 
 def test_where_the_groups_ask_for_more_than_there_is_only_the_capacity_is_lowered() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from controller.decide.deadlines.expected_cost import best_pool, covered, expected_cost, stay_h
+from controller.decide.deadlines.hypotheses import MEANS_H, STAYS
 from controller.decide.deadlines.seen import Seen, Stays
 from controller.decide.deadlines.situation import ON_DEMAND, WAIT, Choice, Job, Situation, Spot
 from controller.simulate.traces.play import play
@@ -22,10 +23,11 @@ def job(
     return Job(work_h * H, time_h * H, change_over_h * H, STEP_S, 3.0, spot)
 
 
-def seen(*steps: Sequence[bool]) -> Seen:
+def seen(*looks: Sequence[bool], step_s: float = STEP_S) -> Seen:
+    """Returns what is known after looks that lie a step apart. Each tells which pools have capacity."""
     known = Seen()
-    for step in steps:
-        known = known.after(step, STEP_S)
+    for look in looks:
+        known = known.after(look, step_s)
     return known
 
 
@@ -75,6 +77,16 @@ def test_a_pool_that_runs_is_not_left_for_another() -> None:
 def test_the_longer_capacity_has_lasted_the_longer_it_is_expected_to_last() -> None:
     expected = [stay_h(Stays(True, age_h * H, is_first=False), 48.0) for age_h in (0.0, 0.5, 2.0, 12.0)]
     assert expected == sorted(expected) and expected[-1] > 3 * expected[0]
+
+
+def test_a_stay_is_counted_up_to_the_length_that_is_asked_for() -> None:
+    begun = Stays(True, 0.0, is_first=False)
+    assert stay_h(begun, 0.01) == pytest.approx(0.01, rel=0.05)
+    assert stay_h(begun, 1e6) == pytest.approx(float((STAYS @ MEANS_H).mean()))
+
+
+def test_a_stay_that_went_on_before_the_first_look_is_expected_to_last_longer() -> None:
+    assert stay_h(Stays(True, H), 48.0) > 1.5 * stay_h(Stays(True, H, is_first=False), 48.0)
 
 
 def test_a_pool_that_often_lost_its_capacity_is_expected_to_lose_it_soon() -> None:

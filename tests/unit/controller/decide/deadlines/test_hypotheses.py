@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,9 @@ from controller.decide.deadlines.hypotheses import (
     Floats,
     ageing,
     at_age,
+    kinds_alone,
+    kinds_and_classes,
+    log_likelihood,
     spent_in_spans,
 )
 
@@ -28,6 +33,48 @@ def test_a_stay_that_was_seen_from_its_beginning_has_one_age() -> None:
     assert ages.sum(axis=1) == pytest.approx(1) and (ages[:, 4] > 0.99).all()
     assert (at_age(STAYS, 0.0, is_first=False)[:, 0] == 1).all()
     assert (at_age(STAYS, 100 * 3600.0, is_first=False)[:, -1] == 1).all()
+
+
+@pytest.mark.parametrize(("age_h", "spans"), [(0.35, {1: 1.0}), (0.225, {0: 0.5, 1: 0.5}), (0.65, {1: 0.25, 2: 0.75})])
+def test_an_age_between_the_middles_of_two_spans_belongs_to_both(age_h: float, spans: dict[int, float]) -> None:
+    shares = [spans.get(span, 0.0) for span in range(SPANS)]
+    for ages in at_age(ABSENCES, age_h * 3600, is_first=False):
+        assert ages == pytest.approx(shares, abs=1e-6)
+
+
+def chance(kind: Floats, age_h: float, is_first: bool) -> list[float]:
+    """Returns how likely a stay of each class is that has lasted so long, by the definition."""
+    mean_h = float((kind * MEANS_H).sum())
+    begun = [share * mean / mean_h if is_first else share for share, mean in zip(kind, MEANS_H, strict=True)]
+    return [share * math.exp(-age_h / mean) for share, mean in zip(begun, MEANS_H, strict=True)]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("kinds", [STAYS, ABSENCES])
+def test_a_length_is_as_likely_as_the_density_of_its_classes(kinds: Floats, is_first: bool) -> None:
+    expected = [
+        math.log(sum(one / mean for one, mean in zip(chance(kind, 1.5, is_first), MEANS_H, strict=True)))
+        for kind in kinds
+    ]
+    assert log_likelihood(kinds, 5400.0, is_first) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_kinds_and_classes_follow_from_earlier_stays_and_from_the_age_of_this_one(is_first: bool) -> None:
+    earlier = (-3.0, -1.0, -2.0)
+    expected = np.array(
+        [np.exp(log) * np.array(chance(kind, 1.5, is_first)) for log, kind in zip(earlier, ABSENCES, strict=True)]
+    )
+    found = kinds_and_classes(ABSENCES, earlier, 5400.0, is_first)
+    assert found == pytest.approx(expected / expected.sum())
+
+
+@pytest.mark.parametrize("least", [-1.0, -2000.0])
+def test_a_kind_is_as_likely_as_its_earlier_stays_however_unlikely_all_of_them_are(least: float) -> None:
+    earlier = (least, least + math.log(3), least)
+    assert kinds_alone(earlier) == pytest.approx([0.2, 0.6, 0.2])
+    by_kind = kinds_and_classes(ABSENCES, earlier, 0.0, False).sum(axis=1)
+    assert by_kind == pytest.approx([0.2, 0.6, 0.2])
 
 
 def test_a_stay_that_went_on_before_is_at_least_as_old_as_it_was_seen() -> None:

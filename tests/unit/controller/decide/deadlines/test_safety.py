@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.decide.deadlines.expected_cost import expected_cost
 from controller.decide.deadlines.paper import greedy, on_demand_only, uniform_progress
-from controller.decide.deadlines.safety import is_safe, kept_safe
+from controller.decide.deadlines.safety import change_over_s, is_safe, kept_safe
 from controller.decide.deadlines.seen import Seen
 from controller.decide.deadlines.situation import ON_DEMAND, WAIT, Choice, Job, Policy, Situation, Spot
 from controller.simulate.traces.play import play
@@ -20,7 +21,7 @@ STEP_S = 200.0
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[Job, np.ndarray]:
+def worlds(draw: st.DrawFn) -> tuple[Job, npt.NDArray[np.bool_]]:
     """Draws a job that on-demand alone does in time, and pools whose capacity comes and goes."""
     change_over_s = draw(st.sampled_from([0.0, 72.0, 200.0, 720.0, 1440.0]))
     work_s = draw(st.floats(100.0, 9000.0))
@@ -38,7 +39,7 @@ def any_choice(seed: int) -> Policy:
     random = np.random.default_rng(seed)
 
     def policy(situation: Situation) -> Choice:
-        choices = [ON_DEMAND, WAIT, *(Spot(pool) for pool, has in enumerate(situation.available) if has)]
+        choices: list[Choice] = [ON_DEMAND, WAIT, *(Spot(pool) for pool, has in enumerate(situation.available) if has)]
         return kept_safe(choices[random.integers(len(choices))], situation)
 
     return policy
@@ -46,7 +47,9 @@ def any_choice(seed: int) -> Policy:
 
 @given(worlds(), st.integers(0, 2**32 - 1))
 @settings(max_examples=300, deadline=None)
-def test_whatever_a_policy_chooses_the_net_keeps_the_deadline(world: tuple[Job, np.ndarray], seed: int) -> None:
+def test_whatever_a_policy_chooses_the_net_keeps_the_deadline(
+    world: tuple[Job, npt.NDArray[np.bool_]], seed: int
+) -> None:
     job, available = world
     assert job.is_possible
     assert play(any_choice(seed), job, available).is_in_time
@@ -55,7 +58,9 @@ def test_whatever_a_policy_chooses_the_net_keeps_the_deadline(world: tuple[Job, 
 @pytest.mark.parametrize("policy", [on_demand_only, greedy, uniform_progress, expected_cost])
 @given(world=worlds())
 @settings(max_examples=60, deadline=None)
-def test_every_policy_keeps_a_deadline_that_on_demand_keeps(policy: Policy, world: tuple[Job, np.ndarray]) -> None:
+def test_every_policy_keeps_a_deadline_that_on_demand_keeps(
+    policy: Policy, world: tuple[Job, npt.NDArray[np.bool_]]
+) -> None:
     assert play(policy, *world).is_in_time
 
 
@@ -80,8 +85,15 @@ def test_the_net_closes_no_earlier_than_it_must(choice: Choice, running: Choice,
     assert not is_safe(choice, situation(least_slack_s - 1, running))
 
 
-def test_spot_that_ends_the_job_in_this_step_is_safe_without_any_slack() -> None:
-    assert is_safe(Spot(0), situation(0.0, Spot(0), work_s=150.0))
+@pytest.mark.parametrize("work_s", [150.0, STEP_S])
+def test_spot_that_ends_the_job_in_this_step_is_safe_without_any_slack(work_s: float) -> None:
+    assert is_safe(Spot(0), situation(0.0, Spot(0), work_s=work_s))
+
+
+def test_waiting_takes_no_change_over_and_is_all_that_is_left_without_work() -> None:
+    assert change_over_s(WAIT, situation(0.0, left_s=500.0)) == 0.0
+    assert kept_safe(WAIT, situation(0.0, work_s=0.0)) == WAIT
+    assert kept_safe(WAIT, situation(0.0, work_s=0.5)) == ON_DEMAND
 
 
 def test_a_change_over_that_runs_counts_what_is_left_of_it() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from controller.decide.exploration.outlook import Ahead
 from controller.decide.exploration.probes import HOPE_SHARE, HOPE_Z, MAX_PROBES_PER_MOVE, OTHER_QUANTILES, Exploration
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
@@ -21,7 +22,7 @@ from controller.decide.model.hardware.prior import HINT_LOG_SE
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
 from controller.decide.settings import DecideSettings, SwitchingAssumptions
-from controller.domain import Fleet, History, Limits, Progress
+from controller.domain import NO_NODES, Fleet, History, Limits, Progress
 from controller.domain.objective import Objective
 
 SPEEDS = {"a": Speed(100.0, 0.01, steps=500), "b": Speed(200.0, 0.01, steps=500)}
@@ -225,3 +226,17 @@ def test_the_probe_budget_may_be_spent_to_the_last_cent() -> None:
     assert share * rest_usd == idle_usd
     for enough, count in ((share, 1), (math.nextafter(share, 0.0), 0)):
         assert len(exploring({"n": (1.0, 150.0)}, limits=ROOMY, probe_share=enough).worthwhile()[1]) == count
+
+
+def test_without_any_allowed_fleet_what_lies_ahead_is_worth_nothing_finite() -> None:
+    one = exploring({}, limits=Limits(1, 2, max_usd_per_hour=0.5))
+    assert one.outlook.known == Ahead(NO_NODES, math.inf, math.inf)
+
+
+@pytest.mark.parametrize("steps", [20_000, 100])
+def test_a_flavor_that_would_make_a_fleet_allowed_is_measured_however_little_work_is_left(steps: int) -> None:
+    """`a` and `b` are excluded, so that no fleet is known that may run. 100 steps are over when a probe is measured."""
+    one = exploring({"n": (1.0, 10.0)}, limits=Limits(1, 3, excluded={"a": "tested", "b": "tested"}), steps=steps)
+    assert one.outlook.known.worth == math.inf
+    target, probes = one.worthwhile()
+    assert (target, [probe.flavor for probe in probes]) == (Fleet({"a": 2, "n": 1}), ["n"])

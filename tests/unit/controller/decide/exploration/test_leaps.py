@@ -11,7 +11,15 @@ from statistics import fmean
 
 import pytest
 
-from controller.decide.exploration.leaps import QUANTILES, Leap, Leaps, is_better_than
+from controller.decide.exploration.leaps import (
+    LEAST_CHANCE,
+    LEAST_SAVING,
+    MOST_JUDGED,
+    QUANTILES,
+    Leap,
+    Leaps,
+    is_better_than,
+)
 from controller.decide.exploration.probes import Exploration
 from controller.decide.model.forecaster import LEAST_MARGIN
 from controller.decide.model.hardware.prior import HINT_LOG_SE
@@ -27,6 +35,12 @@ def leap_of(one: Exploration) -> Leap:
     found = one.leap()
     assert found is not None
     return found
+
+
+def leaps_of(one: Exploration, log_se: float | None = None) -> Leaps:
+    """Returns the leaps on what is expected, with another standard error of it if one is given."""
+    guesses = {f: g if log_se is None else replace(g, log_se=log_se) for f, g in one.guesses.items()}
+    return Leaps(one.outlook, one.base, guesses)
 
 
 def test_a_flavor_that_is_expected_to_be_far_cheaper_is_moved_to_at_once() -> None:
@@ -60,6 +74,38 @@ def test_where_the_flavor_is_slow_it_is_left_again() -> None:
     assert stay.remaining_s < outcome.remaining_s < 1.2 * stay.remaining_s
 
 
+@pytest.mark.parametrize(
+    ("tokens_per_s", "objective"), [(1.0, Objective.COST), (40.0, Objective.COST), (1.0, Objective.TIME)]
+)
+def test_a_flavor_is_left_after_its_trial_for_the_fleet_that_was_due(tokens_per_s: float, objective: Objective) -> None:
+    """Two `a` work until the flavor has booted. It makes 20 steps, and works on until two `a` have booted again."""
+    one = exploring({"n": (1.0, 60.0)}, steps=20_000, objective=objective)
+    there = Fleet({"n": 2})
+    outcome = leaps_of(one)._outcome("n", tokens_per_s, there)
+    base_step_s, step_s = 1000 / 200 + 0.25, 1000 / (2 * tokens_per_s) + 0.25
+    trial_s = max(300.0, 20 * step_s) + TIMES.grow_s
+    rest_s = (20_000 - TIMES.grow_s / base_step_s - trial_s / step_s) * base_step_s
+    switches_usd = one.forecaster.switching_usd(TWO_A, there) + one.forecaster.switching_usd(there, TWO_A)
+    assert outcome.target == there
+    assert outcome.remaining_s == pytest.approx(TIMES.grow_s + trial_s + rest_s + 4 * TIMES.pause_s)
+    work_usd = 2.0 * (TIMES.grow_s + trial_s + rest_s) / 3600
+    assert outcome.remaining_usd == pytest.approx(work_usd + switches_usd)
+    assert outcome.switching_usd == pytest.approx(switches_usd)
+
+
+@pytest.mark.parametrize(("steps", "is_left"), [(40, True), (39, False)])
+def test_a_flavor_is_left_even_for_a_last_step_and_not_where_its_trial_is_all_that_remains(
+    steps: int, is_left: bool
+) -> None:
+    """Two `a` make 19.05 steps before, and the trial is a little more than 20 steps."""
+    one = exploring({"n": (1.0, 60.0)}, steps=steps)
+    there = replace(one.forecaster, model=one.forecaster.model.with_speeds({"n": 0.01}))
+    stays = there.forecast(Fleet({"n": 2}))
+    outcome = leaps_of(one)._outcome("n", 0.01, Fleet({"n": 2}))
+    assert (outcome.remaining_s < stays.remaining_s) is is_left
+    assert (outcome == stays) is not is_left
+
+
 def test_no_leap_where_the_flavor_is_expected_to_be_worse() -> None:
     assert exploring({"n": (1.0, 80.0)}, steps=SHORT).leap() is None
 
@@ -76,6 +122,69 @@ def test_a_risky_leap_tells_its_chance_and_cost() -> None:
     found = leap_of(exploring({"n": (1.0, 125.0)}, steps=2000, limits=Limits(2, 2)))
     assert 0 < found.chance_worse < 0.5
     assert found.worse_usd > 0
+
+
+def test_the_switch_of_a_leap_is_the_move_there_even_where_a_slow_flavor_would_be_left_again() -> None:
+    one = exploring({"n": (1.0, 125.0)}, steps=2000, limits=Limits(2, 2))
+    found = leap_of(one)
+    slowest = leaps_of(one)._outcome("n", 125.0 * math.exp(QUANTILES[0] * HINT_LOG_SE), found.target)
+    assert found.switching_usd == pytest.approx(one.forecaster.switching_usd(TWO_A, found.target))
+    assert found.switching_usd < slowest.switching_usd
+
+
+@pytest.mark.parametrize(("hint", "is_worth_it"), [(102.0, False), (102.5, True)])
+def test_a_sure_leap_must_save_a_fiftieth_of_the_rest_of_the_work(hint: float, is_worth_it: bool) -> None:
+    one = exploring({"n": (1.0, hint)}, limits=Limits(2, 2))
+    (found,) = leaps_of(one, log_se=0.001)._judged()
+    assert found.chance_worse == 0.0
+    assert (found.saving_usd > LEAST_SAVING * one.base.remaining_usd) is is_worth_it
+    assert (leaps_of(one, log_se=0.001).best() is not None) is is_worth_it
+
+
+def test_a_leap_must_save_what_it_may_cost_on_top() -> None:
+    """Over its eight speeds `n` saves enough on average. In three of eight cases it costs more."""
+    one = exploring({"n": (1.0, 114.0)}, steps=SHORT, limits=Limits(2, 2))
+    (found,) = leaps_of(one)._judged()
+    margin_usd, at_risk_usd = LEAST_SAVING * one.base.remaining_usd, found.chance_worse * found.worse_usd
+    assert margin_usd < found.saving_usd < margin_usd + at_risk_usd
+    assert found.chance_worse == 3 / 8
+    assert one.leap() is None
+
+
+def test_of_several_leaps_the_one_that_saves_most_is_made() -> None:
+    assert leap_of(exploring({"m": (1.0, 400.0), "n": (1.0, 300.0)}, steps=SHORT)).flavor == "m"
+    assert leap_of(exploring({"m": (1.0, 300.0), "n": (1.0, 400.0)}, steps=SHORT)).flavor == "n"
+
+
+def test_the_flavors_are_judged_that_are_expected_to_be_the_cheapest_per_token() -> None:
+    """There are more of them than are judged. The best one is the last by name, and by dollars for its speed."""
+    new = {**dict.fromkeys("klmnop", (1.0, 90.0)), "q": (1.0, 400.0)}
+    assert len(new) > MOST_JUDGED
+    assert leap_of(exploring(new, steps=SHORT)).flavor == "q"
+
+
+def test_in_need_the_chance_to_keep_the_deadline_comes_before_the_dollars() -> None:
+    """`m` is cheaper than `n`. With it the deadline is kept in most cases, and with `n` in all."""
+    new, steps = {"m": (3.0, 330.0), "n": (9.0, 600.0)}, 2000
+    stays_s = exploring(new, steps=steps).forecaster.stay.remaining_s
+    one = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + 0.4 * stays_s))
+    m, n = sorted(leaps_of(one)._judged(), key=lambda leap: leap.flavor)
+    assert LEAST_CHANCE < m.chance_kept < n.chance_kept == 1.0
+    assert m.saving_usd > n.saving_usd
+    assert leap_of(one).flavor == "n"
+
+
+def test_in_need_an_even_chance_to_keep_the_deadline_is_enough() -> None:
+    """At the expected speed the deadline would be kept to the second."""
+    new, steps = {"n": (9.0, 600.0)}, 2000
+    free = exploring(new, steps=steps)
+    known = replace(free.forecaster, model=free.forecaster.model.with_speeds({"n": 600.0}))
+    needed_s = known.forecast(Fleet({"n": 2})).remaining_s * (1 + LEAST_MARGIN)
+    one = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + needed_s))
+    assert leap_of(one).chance_kept == LEAST_CHANCE == 0.5
+    less = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + 0.95 * needed_s))
+    assert [leap.chance_kept < LEAST_CHANCE for leap in leaps_of(less)._judged()] == [True]
+    assert less.leap() is None
 
 
 def test_a_leap_does_not_risk_a_deadline_that_is_kept_without_it() -> None:
@@ -107,7 +216,7 @@ def test_for_the_least_time_a_leap_saves_what_the_present_fleet_costs_meanwhile(
 
 @pytest.mark.parametrize(
     ("saving_usd", "probing_usd", "is_better"),
-    [(1.0, 0.0, True), (1.0, 0.9, False), (2.1, 1.0, True), (1.0, 2.0, False)],
+    [(1.0, 0.0, True), (0.0, 0.0, False), (1.0, 0.9, False), (2.1, 1.0, True), (1.0, 2.0, False)],
 )
 def test_a_leap_must_be_better_than_a_probe_by_a_share_of_what_remains(
     saving_usd: float, probing_usd: float, is_better: bool

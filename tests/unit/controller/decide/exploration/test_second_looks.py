@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from statistics import NormalDist
 
 import pytest
 
@@ -57,6 +58,26 @@ def test_a_node_at_a_fraction_of_what_was_expected_may_be_a_bad_one() -> None:
     between = (math.log(found.tokens_per_s) - math.log(800.0)) / (math.log(2 * 800.0) - math.log(800.0))
     assert chance < between < 1.2 * chance, "a sound node is expected a little above the double"
     assert found.at(2.6) > 1600.0, "there is hope"
+
+
+@pytest.mark.parametrize("log_se", [0.02, 0.3])
+def test_what_is_expected_then_is_a_mixture_of_a_sound_and_a_bad_node(log_se: float) -> None:
+    """If the node is bad, its flavor's speed is the mean of what was expected and of the double, by their precision."""
+    level = math.log(800.0)
+    (found,) = looked_at(Speed(800.0, log_se, steps=100, nodes=1)).values()
+    prior = expected_speeds(["m5.large"], SURE, USD_PER_HOUR, SETTINGS)["m5.large"]
+    mean = math.log(prior.tokens_per_s)
+    spread = math.hypot(prior.log_se, log_se, BAD_SPEED_SD)
+    bad = BAD_SHARE * NormalDist(mean, spread).pdf(level - math.log(BAD_SPEED))
+    sound = (1 - BAD_SHARE) * NormalDist(mean, math.hypot(prior.log_se, log_se)).pdf(level)
+    chances = bad / (bad + sound), sound / (bad + sound)
+    variance = 1 / (1 / prior.log_se**2 + 1 / BAD_SPEED_SD**2)
+    if_bad = variance * (mean / prior.log_se**2 + (level - math.log(BAD_SPEED)) / BAD_SPEED_SD**2)
+    expected = chances[0] * if_bad + chances[1] * level
+    spreads = (if_bad - expected) ** 2 + variance, (level - expected) ** 2 + log_se**2
+    assert found.tokens_per_s == pytest.approx(math.exp(expected))
+    assert found.log_se == pytest.approx(math.sqrt(chances[0] * spreads[0] + chances[1] * spreads[1]))
+    assert found.is_measured is False
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from controller.decide import DecideSettings, SwitchingAssumptions
+from controller.decide import DecideSettings, DecisionInput, SwitchingAssumptions
+from controller.decide.deadlines.situation import ON_DEMAND as DEMAND
+from controller.decide.deadlines.situation import WAIT, Choice, Spot
+from controller.decide.markets.advice import Advice
+from controller.decide.markets.asked import asked_for, in_time
+from controller.decide.markets.buyable import Buyable, Pool
+from controller.decide.model.situation import Situation, assess
 from controller.domain import (
     Decision,
     EarlierSpeed,
@@ -148,3 +154,122 @@ def test_where_on_demand_is_not_sure_either_the_policy_of_fleets_decides() -> No
     sure = replace(SETTINGS, confidence=0.99)
     decision = decided(Fleet({SPOT: 6}), 500.0, settings=sure)
     assert not isinstance(decision.reason, (OnDemandForDeadline, NoSpotForDeadline))
+
+
+LEFT_S, NEEDED_S = 20_000.0, 10_000.0
+
+
+def advised(running: Choice, choice: Choice, *, may_try: bool = True, is_open: bool = True) -> Advice:
+    """Returns an advice with two pools and six nodes on demand."""
+    pools = tuple(Pool(flavor, Fleet({flavor: 6}), 1.0) for flavor in (SPOT, OTHER))
+    could_buy = Buyable(Fleet({ON_DEMAND: 6}), None, 2.0, NEEDED_S - START_S, 2 * NEEDED_S, pools, START_S)
+    return Advice(choice, running, could_buy, LEFT_S, is_open, may_try)
+
+
+def situated(
+    fleet: dict[str, int], history: History | None = None, measured: tuple[str, ...] = (*SPEEDS,)
+) -> Situation:
+    """Returns a situation with a deadline in which these flavors were measured."""
+    known = Training(SPEEDS, fleet=Fleet(fleet))
+    speeds = {flavor: EarlierSpeed(SPEEDS[flavor]) for flavor in measured}
+    history = replace(history or History(), earlier_speeds=speeds)
+    return assess(DecisionInput((known.observe(),), PRICES, Limits(6, 6), known.progress, history, SETTINGS))
+
+
+def taken_back(flavor: str) -> History:
+    return History(noticed=(Noticed("i-1", flavor, NoticeKind.INTERRUPTION, 10.0),))
+
+
+JUST_MOVED = History(
+    (Move(1, 880.0, Fleet({SPOT: 6}), Fleet({ON_DEMAND: 6}), Said("x"), MovePhase.DONE, ended_at=900.0),)
+)
+
+
+@pytest.mark.parametrize(
+    ("history", "measured", "is_asked"),
+    [(None, (*SPEEDS,), True), (None, (ON_DEMAND, OTHER), False), (JUST_MOVED, (*SPEEDS,), False)],
+    ids=["measured", "never measured", "cooling down"],
+)
+def test_on_demand_is_left_for_a_measured_pool_when_a_move_may_begin(
+    history: History | None, measured: tuple[str, ...], is_asked: bool
+) -> None:
+    decision = asked_for(advised(DEMAND, Spot(0)), situated({ON_DEMAND: 6}, history, measured))
+    assert (decision is not None) is is_asked
+
+
+@pytest.mark.parametrize("measured", [(*SPEEDS,), (ON_DEMAND, OTHER)])
+def test_without_nodes_spot_is_begun_measured_or_not(measured: tuple[str, ...]) -> None:
+    decision = asked_for(advised(WAIT, Spot(0)), situated({}, None, measured))
+    assert decision is not None and decision.target == Fleet({SPOT: 6})
+    assert decision.reason == SpotForDeadline(Fleet({SPOT: 6}), NEEDED_S, LEFT_S)
+
+
+def test_waiting_says_until_when_and_what_is_needed_and_left() -> None:
+    present = situated({})
+    decision = asked_for(advised(WAIT, WAIT), present)
+    assert decision is not None and decision.verdict is Verdict.STAY
+    assert decision.reason == WaitsForSpot(present.now + LEFT_S - NEEDED_S, NEEDED_S, LEFT_S)
+
+
+@pytest.mark.parametrize("could_wait", [True, False])
+def test_on_demand_says_what_it_takes_and_whether_it_could_wait(could_wait: bool) -> None:
+    decision = asked_for(advised(WAIT, DEMAND, is_open=could_wait), situated({}))
+    assert decision is not None and decision.target == Fleet({ON_DEMAND: 6})
+    assert decision.reason == OnDemandForDeadline(Fleet({ON_DEMAND: 6}), NEEDED_S, LEFT_S, could_wait)
+
+
+@pytest.mark.parametrize("choice", [Spot(0), DEMAND])
+def test_what_runs_and_is_advised_goes_on(choice: Choice) -> None:
+    assert asked_for(advised(choice, choice), situated({SPOT: 6})) is None
+
+
+def test_on_demand_that_runs_is_not_left_for_nothing() -> None:
+    assert asked_for(advised(DEMAND, WAIT), situated({ON_DEMAND: 6})) is None
+
+
+ON_SPOT, BESIDE = {SPOT: 6}, {ON_DEMAND: 6, SPOT: 1}
+LESS, PART = {ON_DEMAND: 5}, {ON_DEMAND: 5, SPOT: 1}
+
+
+@pytest.mark.parametrize(
+    ("runs", "target", "is_taken_back", "may_try", "is_refused"),
+    [
+        (Spot(0), {OTHER: 6}, True, True, False),
+        (Spot(0), {OTHER: 6}, False, False, True),
+        (DEMAND, ON_SPOT, True, True, True),
+        (DEMAND, ON_SPOT, False, True, False),
+        (DEMAND, ON_SPOT, False, False, True),
+        (DEMAND, PART, True, True, True),
+        (DEMAND, BESIDE, True, True, False),
+        (DEMAND, BESIDE, True, False, False),
+        (DEMAND, LESS, True, True, False),
+        (DEMAND, LESS, False, False, False),
+    ],
+)
+def test_a_move_is_refused_that_could_cost_the_deadline_or_gives_up_on_demand_for_pools_that_lose_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+    runs: Choice,
+    target: dict[str, int],
+    is_taken_back: bool,
+    may_try: bool,
+    is_refused: bool,
+) -> None:
+    monkeypatch.setattr("controller.decide.markets.asked.advice", lambda present: advised(runs, runs, may_try=may_try))
+    fleet = {ON_DEMAND: 6} if runs == DEMAND else {SPOT: 6}
+    present = situated(fleet, taken_back(SPOT) if is_taken_back else None)
+    move = Decision(present.now, "test", Verdict.MOVE, Fleet(fleet), Fleet(target), Said("cheaper"), is_probe=True)
+    found = in_time(move, present)
+    if not is_refused:
+        assert found == move
+        return
+    reason = NoSpotForDeadline(Fleet(target), NEEDED_S, LEFT_S, not may_try)
+    assert found == replace(move, verdict=Verdict.REFUSE, target=Fleet(fleet), reason=reason, is_probe=False)
+
+
+def test_a_move_to_a_pool_that_is_not_measured_may_give_up_on_demand_where_spot_is_advised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("controller.decide.markets.asked.advice", lambda present: advised(DEMAND, Spot(0)))
+    present = situated({ON_DEMAND: 6}, taken_back(OTHER), (ON_DEMAND, OTHER))
+    move = Decision(present.now, "test", Verdict.MOVE, present.current, Fleet({SPOT: 6}), Said("cheaper"))
+    assert in_time(move, present) == move

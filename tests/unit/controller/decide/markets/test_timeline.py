@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from controller.decide.deadlines.seen import Seen
 from controller.decide.markets.timeline import seen_of
 from controller.domain import Fleet, History, Move, MovePhase, NoticeKind
 from controller.domain.observed.spot import Noticed
@@ -49,3 +52,29 @@ def test_what_lies_before_the_run_or_belongs_to_other_flavors_is_left_out() -> N
 def test_many_nodes_that_are_taken_at_once_are_one_loss() -> None:
     seen = seen_of({A: False}, History(noticed=(taken(400.0, A),) * 3), 0.0, 1000.0)
     assert seen.alone.losses == 1
+
+
+def test_times_are_counted_from_the_beginning_of_the_run() -> None:
+    history = History((moved(500.0, A, MovePhase.ROLLED_BACK),))
+    [pool] = seen_of({A: False}, history, 300.0, 1000.0).pools
+    seen_by_hand = Seen().after([True], 0.0).after([False], 200.0).after([False], 500.0)
+    assert pool == seen_by_hand.pools[0]
+
+
+@pytest.mark.parametrize(("began_at", "now"), [(400.0, 1000.0), (0.0, 400.0), (0.0, 1000.0)])
+def test_pools_that_lose_nodes_at_the_same_moment_all_do_and_so_do_those_at_the_first_or_the_last_one(
+    began_at: float, now: float
+) -> None:
+    history = History(noticed=(taken(400.0, A), taken(400.0, B)))
+    pools = seen_of({A: False, B: False}, history, began_at, now).pools
+    assert [(pool.is_up, pool.is_first, pool.age_s) for pool in pools] == [(False, False, now - 400.0)] * 2
+
+
+def test_a_pool_that_lost_a_node_just_now_and_may_have_capacity_has_it_since_now() -> None:
+    [pool] = seen_of({A: True}, History(noticed=(taken(1000.0, A),)), 0.0, 1000.0).pools
+    assert (pool.is_up, pool.is_first, pool.age_s) == (True, False, 0.0)
+
+
+def test_a_move_that_was_refused_says_nothing_of_capacity() -> None:
+    [pool] = seen_of({A: True}, History((moved(500.0, A, MovePhase.REFUSED),)), 0.0, 1000.0).pools
+    assert pool.is_first and pool.age_s == 1000.0

@@ -13,8 +13,9 @@ import pytest
 
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast, Overrun
-from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster
+from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster, while_credits_last, without_credits
 from controller.decide.model.situation import Situation
+from controller.decide.samples.credits import Burst
 from controller.decide.settings import DecideSettings, SwitchingAssumptions
 from controller.domain import Fleet, History, Limits, Progress
 from controller.domain.objective import Objective
@@ -271,3 +272,13 @@ def test_an_estimate_of_a_fleet_that_is_not_known_has_no_numbers() -> None:
     known, unknown = forecaster().estimate(TWO_B), forecaster().estimate(Fleet({"new": 1}))
     assert known.step_time_s == 2.5
     assert unknown.step_time_s is None
+
+
+def test_a_search_counts_cpu_credits_on_average_and_a_second_one_starts_from_the_speeds_without_them() -> None:
+    """A new `a` makes 400 tokens a second for 100 s, and 100 after that."""
+    one = forecaster()
+    one.situation.__dict__["bursts"] = {"a": Burst(400.0, 100.0)}
+    found = while_credits_last(one, 300.0)
+    assert found.model.tokens_per_s == {"a": pytest.approx(200.0), "b": 200.0}
+    assert without_credits(found) == one.model
+    assert while_credits_last(found, 150.0).model.tokens_per_s == {"a": pytest.approx(300.0), "b": 200.0}

@@ -6,11 +6,12 @@ import math
 
 import pytest
 
-from controller.decide.model.pricing import effective_usd_per_hour, price_fault, usable_prices
+from controller.decide.model.pricing import effective_usd_per_hour, in_their_mode, price_fault, usable_prices
 from controller.decide.settings import DecideSettings, SwitchingAssumptions
-from controller.domain import Price
+from controller.domain import Credits, Flavor, Fleet, Observation, Price
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import NoPrice, PriceNotPositive, PriceStale, PriceTooHigh
+from tests.unit.controller.decide.model.test_communication import fact
 
 TIMES = SwitchingAssumptions(boot_s=600.0, configure_s=1000.0, pause_s=100.0)
 SETTINGS = DecideSettings(max_usd_per_node_hour=10.0, price_max_age_s=60.0, switching=TIMES)
@@ -56,3 +57,15 @@ def test_sound_prices_and_faults_are_told_apart_by_flavor() -> None:
         {"a": 6.0},
         {"b": PriceNotPositive("0.0"), "c": NoPrice()},
     )
+
+
+@pytest.mark.parametrize(("surplus", "is_unlimited"), [(None, False), (0.0, False), (0.5, True)])
+def test_a_node_that_spends_surplus_credits_shows_the_mode_of_its_flavor(
+    surplus: float | None, is_unlimited: bool
+) -> None:
+    node = fact(0, 1)
+    told = {} if surplus is None else {node.instance_id: Credits(0.0, surplus, 100.0)}
+    present = Observation(100.0, Fleet({node.flavor: 1}), (node,), credits=told)
+    flavors = {name: Flavor(name, burstable=True) for name in (node.flavor, "another")}
+    found = in_their_mode(flavors, present)
+    assert found == {**flavors, node.flavor: Flavor(node.flavor, burstable=True, is_unlimited=is_unlimited)}

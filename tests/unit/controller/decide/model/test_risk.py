@@ -8,10 +8,12 @@ from statistics import NormalDist
 
 import pytest
 
+from controller.decide.model.communication import Communication
 from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster
 from controller.decide.model.risk import (
     MODEL_LOG_SD,
     NODE_LOG_SD,
+    SIZE_LOG_SD,
     SWITCH_SD,
     Spread,
     chance_kept,
@@ -19,6 +21,7 @@ from controller.decide.model.risk import (
     spread,
     usual_bounds,
 )
+from controller.decide.settings import SwitchingAssumptions
 from controller.domain import Fleet, Limits
 from tests.unit.controller.decide.model.test_forecaster import COOLDOWN_S, NOW, TIMES, TWO_A, TWO_B, forecaster
 
@@ -46,6 +49,44 @@ def test_new_nodes_differ_and_may_come_late() -> None:
     found = spread(with_deadline(6000.0, b=0.04), TWO_B)
     assert found.speeds == pytest.approx(math.sqrt(0.04**2 + NODE_LOG_SD**2 / 2))
     assert found.rest == pytest.approx(math.hypot(MODEL_LOG_SD, SWITCH_SD * TIMES.grow_s / 2500))
+
+
+def brief(step_s: float, steps: int) -> Forecaster:
+    """So few steps remain on two `a`, each this long, while a new node needs no time and nothing cools down."""
+    one = forecaster(limits=Limits(deadline_at=NOW + 6000.0), steps=steps)
+    settings = replace(one.situation.settings, switching=SwitchingAssumptions(0.0, 0.0, 0.0, 0.0), cooldown_s=0.0)
+    model = replace(one.model, tokens_per_step=200.0 * step_s)
+    return replace(one, situation=replace(one.situation, settings=settings), model=model)
+
+
+@pytest.mark.parametrize(
+    ("step_s", "steps", "share"),
+    [(0.001, 40, 0.5), (0.001, 20, 1.0), (0.001, 10, 1.0), (0.001, 0, 1.0), (5.0, 10, 1.0)],
+)
+def test_an_error_shows_after_a_window_of_steps_or_at_the_end_of_the_work(
+    step_s: float, steps: int, share: float
+) -> None:
+    assert spread(brief(step_s, steps), TWO_A).share_until_seen == pytest.approx(share)
+
+
+def test_a_new_node_is_late_by_the_rest_of_the_work_at_most() -> None:
+    """10 steps on two `b` take 25 s. A new node may need 50 s longer than expected."""
+    one = forecaster(limits=Limits(deadline_at=NOW + 6000.0), steps=10)
+    assert spread(one, TWO_B).rest == pytest.approx(math.hypot(MODEL_LOG_SD, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("measured", "apart"),
+    [({2: 9.0}, 0.0), ({4: 9.0}, math.log(2)), ({8: 9.0, 4: 9.0, 16: 9.0}, math.log(2)), ({}, 0.0), (None, 0.0)],
+)
+def test_the_wait_for_the_network_is_unsure_at_sizes_that_were_not_measured(
+    measured: dict[int, float] | None, apart: float
+) -> None:
+    """A step on two `a` takes 5 s, and 3 s more for the network."""
+    one = with_deadline(6000.0, a=0.02)
+    one = replace(one, model=replace(one.model, communication_s=lambda size: 3.0))
+    one.situation.__dict__["communication"] = Communication(measured_s=measured)
+    assert spread(one, TWO_A).speeds == pytest.approx(math.hypot(0.02 * 5 / 8, SIZE_LOG_SD * apart * 3 / 8))
 
 
 def test_a_confidence_asks_for_the_quantile_of_a_log_normal() -> None:
@@ -80,8 +121,9 @@ def test_the_chance_is_that_of_a_log_normal(left_s: float) -> None:
     assert chance_kept(one, one.stay) == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_deadline_that_has_passed_is_not_kept() -> None:
-    one = with_deadline(-10.0)
+@pytest.mark.parametrize("left_s", [0.0, -10.0])
+def test_a_deadline_that_has_passed_is_not_kept(left_s: float) -> None:
+    one = with_deadline(left_s)
     assert chance_kept(one, one.stay) == 0.0
 
 

@@ -30,8 +30,16 @@ def burst(fresh_s: float = 0.0, **left_s: float) -> dict[str, Burst]:
         ({"x": 0.0, "y": 0.0}, 100, 5.0),
         ({"x": 0.0, "y": 100.0}, 50, 2.0),
         ({"x": 125.0, "y": 325.0}, 300, (125 + 200 + 100 * 5.0) / 300),
+        ({"x": 0.5, "y": 0.5}, 1, 0.5 + (1 - 0.5 / 1.25) * 5.0),
     ],
-    ids=["all on credits", "half on credits", "no credits left", "one of two has credits", "one after the other"],
+    ids=[
+        "all on credits",
+        "half on credits",
+        "no credits left",
+        "one of two has credits",
+        "one after the other",
+        "for a part of the only step",
+    ],
 )
 def test_a_step_takes_as_long_as_the_credits_of_each_node_allow(
     left_s: dict[str, float], steps: int, seconds: float
@@ -76,6 +84,30 @@ def test_the_mean_speed_over_a_while_is_between_both(seconds: float, speed: floa
     assert mean_speeds(MODEL, burst(100.0, x=50.0), seconds) == {"a": pytest.approx(speed)}
 
 
-def test_where_nodes_that_run_have_more_credits_than_fresh_ones_these_count() -> None:
-    assert mean_speeds(MODEL, burst(0.0, x=50.0, y=150.0), 100.0) == {"a": pytest.approx(400.0)}
+@pytest.mark.parametrize(
+    ("bursts", "seconds", "speed"),
+    [
+        (burst(0.0, x=50.0, y=150.0), 100.0, 400.0),
+        (burst(0.0, x=50.0, y=150.0), 400.0, 175.0),
+        (burst(120.0, x=50.0, y=150.0), 400.0, 190.0),
+        (burst(100.0), 400.0, 175.0),
+        (burst(0.0), 10.0, 100.0),
+        (burst(0.1), 0.5, 160.0),
+    ],
+    ids=[
+        "for all of it",
+        "for a quarter",
+        "fresh ones have more",
+        "none runs",
+        "there are no credits",
+        "a short while",
+    ],
+)
+def test_the_mean_speed_counts_the_credits_of_nodes_that_run_on_average_or_of_fresh_ones_where_these_have_more(
+    bursts: dict[str, Burst], seconds: float, speed: float
+) -> None:
+    assert mean_speeds(MODEL, bursts, seconds) == {"a": pytest.approx(speed)}
+
+
+def test_a_flavor_of_unknown_speed_has_no_mean_speed() -> None:
     assert mean_speeds(FleetModel({}, {}, 1.0, lambda size: 0.0), burst(100.0), 10.0) == {}

@@ -232,6 +232,25 @@ def test_a_burstable_flavor_counts_with_what_it_sustains(
     assert found.notes == notes
 
 
+TRUTH = Truth({FLAVOR: 2000.0}, lambda size: 0.0, 1000.0)
+
+
+@pytest.mark.parametrize(
+    ("flavor", "truth", "slows_down"),
+    [(HALF, None, True), (HALF, TRUTH, False), (replace(HALF, burstable=False), None, False)],
+)
+def test_credits_that_last_for_a_while_are_told_where_a_flavor_slows_down_and_the_truth_does_not_tell(
+    flavor: Flavor, truth: Truth | None, slows_down: bool
+) -> None:
+    found = seen([2000.0] * 6, settings=DecideSettings(flavors={FLAVOR: flavor}, truth=truth))
+    assert (found.burst is not None) is slows_down
+
+
+def test_a_node_without_credits_is_bad_beside_the_truth_which_counts_them() -> None:
+    known = DecideSettings(flavors={FLAVOR: HALF}, truth=TRUTH)
+    assert seen([2000.0] * 6 + [1000.0] * 6, settings=known).bad_nodes == pytest.approx({"i-0": 0.5})
+
+
 @pytest.mark.parametrize(("minimum_steps", "is_measured"), [(50, True), (51, False)])
 def test_a_flavor_is_measured_from_so_many_steps_on(minimum_steps: int, is_measured: bool) -> None:
     found = seen([2000.0], settings=DecideSettings(minimum_steps=minimum_steps))

@@ -58,6 +58,7 @@ MEAN_OF_400 = Progress(1000, 9000, 400_000, 0.0, 100.0)
         ((200.0, 200.0, 200.0, 500.0, 500.0), 400.0),
         ((200.0, 205.0, 210.0, 195.0, 215.0), 400.0),
         ((500.0, 100.0, 500.0), 400.0),
+        ((200.0, 200.0, 300.0, 310.0, 290.0), 600.0),
     ],
 )
 def test_three_windows_that_agree_on_another_batch_are_believed_for_the_rest(
@@ -66,8 +67,15 @@ def test_three_windows_that_agree_on_another_batch_are_believed_for_the_rest(
     assert tokens_per_step(windows(*tokens), MEAN_OF_400, EQUAL) == total
 
 
-def test_windows_that_overlap_count_once() -> None:
-    assert tokens_per_step(windows(500.0, 500.0, 500.0, 500.0, 500.0, apart=20), MEAN_OF_400, EQUAL) == 400.0
+@pytest.mark.parametrize(("mean", "of_rank"), [(1210, 665.5), (1210, 550.0)])
+def test_a_tenth_more_or_less_is_no_other_batch_yet(mean: int, of_rank: float) -> None:
+    progress = Progress(1000, 9000, 1000 * mean, 0.0, 100.0)
+    assert tokens_per_step(windows(of_rank, of_rank, of_rank), progress, EQUAL) == mean
+
+
+@pytest.mark.parametrize(("count", "total"), [(5, 400.0), (9, 1000.0)])
+def test_windows_that_overlap_count_once(count: int, total: float) -> None:
+    assert tokens_per_step(windows(*[500.0] * count, apart=20), MEAN_OF_400, EQUAL) == total
 
 
 def test_where_some_ranks_report_their_shares_tell_what_all_have() -> None:

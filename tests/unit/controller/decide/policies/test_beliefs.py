@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -9,15 +10,16 @@ from typing import Any
 import pytest
 
 from controller.decide import DecideSettings, DecisionInput
+from controller.decide.exploration.leaps import Leap
 from controller.decide.model.forecast import Forecast
 from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import beliefs
 from controller.decide.policies.beliefs import Measurements
 from controller.decide.policies.cheapest_fleet import CheapestFleet
 from controller.decide.policies.decided import decided
-from controller.domain import Fleet, Limits, Verdict
+from controller.domain import Fleet, Limits, Risk, Verdict
 from controller.domain.reasons import Reason, Said
-from controller.domain.reasons.deciding import MeasuresFlavors
+from controller.domain.reasons.deciding import LeapsToUnmeasured, MeasuresFlavors
 
 SILENT, HINT = "c5.large", 1e6
 TARGET, WHY = Fleet({"c5.large": 6}), Said("as the test wants")
@@ -63,16 +65,91 @@ def test_that_a_node_is_bad_is_certain_enough(
     assert Measurements().too_uncertain(None, then) is reason  # type: ignore[arg-type]
 
 
+BASE = Forecast(Fleet({"c5.xlarge": 6}), 1000.0, 10.0, 0.0)
+PROBE = SimpleNamespace(flavor="m5.large", gain_usd=2.0, cost_usd=1.0, guess=SimpleNamespace(tokens_per_s=7.0))
+SMALL = SimpleNamespace(flavor="m5.xlarge", gain_usd=1.5, cost_usd=1.4, guess=SimpleNamespace(tokens_per_s=9.0))
+
+
+def leap(saving_usd: float) -> Leap:
+    return Leap("c6i.large", Fleet({"c6i.large": 4}), saving_usd, 0.125, 0.75, chance_kept=0.875, switching_usd=0.25)
+
+
+def explore(monkeypatch: pytest.MonkeyPatch, probes: Sequence[Any], leap: Leap | None) -> None:
+    """Makes these the probes and the leap that are worth their cost."""
+    speeds = {probe.flavor: probe.guess.tokens_per_s for probe in probes}
+    cost = SimpleNamespace(planned_usd=lambda target, planned: 1.0 if planned == speeds else 0.0)
+    found = SimpleNamespace(worthwhile=lambda: (TARGET, probes), leap=lambda: leap, cost=cost)
+    monkeypatch.setattr(beliefs, "Exploration", lambda forecaster, base: found)
+
+
+@pytest.mark.parametrize(
+    ("probes", "saving_usd", "is_leap"),
+    [
+        ([], 0.5, True),
+        ([PROBE], 1.09, False),
+        ([PROBE], 1.11, True),
+        ([SMALL, PROBE], 1.09, False),
+        ([SMALL, PROBE], 1.11, True),
+        ([SMALL], 0.21, True),
+    ],
+)
+def test_a_leap_has_to_save_a_hundredth_of_the_rest_more_than_the_best_probe_gains_beyond_its_cost(
+    training: Any, monkeypatch: pytest.MonkeyPatch, probes: Sequence[Any], saving_usd: float, is_leap: bool
+) -> None:
+    explore(monkeypatch, probes, leap(saving_usd))
+    before = decided(situation(training), Verdict.STAY, WHY)
+    found = Measurements().probe(None, before, BASE)  # type: ignore[arg-type]
+    assert found is not None
+    assert isinstance(found.reason, LeapsToUnmeasured if is_leap else MeasuresFlavors)
+    assert found.is_probe is not is_leap
+
+
+def test_where_neither_a_probe_nor_a_leap_is_worth_its_cost_the_decision_stays_as_it_is(
+    training: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explore(monkeypatch, [], None)
+    assert Measurements().probe(None, decided(situation(training), Verdict.MOVE, WHY), BASE) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("risk", "told"),
+    [
+        (None, None),
+        (Risk(TARGET, 0.25, wrong_usd=0.5), Risk(TARGET, 0.125, wrong_usd=0.75)),
+        (Risk(chance_kept=0.5), Risk(TARGET, 0.125, wrong_usd=0.75, chance_kept=0.875)),
+    ],
+    ids=["people do not ask", "no deadline", "a deadline"],
+)
+def test_a_leap_tells_what_it_saves_and_how_sure_it_is_beside_the_move_that_is_due_without_it(
+    training: Any, monkeypatch: pytest.MonkeyPatch, risk: Risk | None, told: Risk | None
+) -> None:
+    explore(monkeypatch, [], leap(3.0))
+    due = replace(decided(situation(training), Verdict.MOVE, WHY, TARGET, saving_usd=2.0, switching_usd=0.5), risk=risk)
+    to = Fleet({"c6i.large": 4})
+    assert Measurements().probe(None, due, BASE) == replace(  # type: ignore[arg-type]
+        due,
+        target=to,
+        reason=LeapsToUnmeasured(to, "c6i.large", 3.0, chance_worse=0.125, worse_usd=0.75),
+        saving_usd=3.0,
+        switching_usd=0.25,
+        risk=told,
+    )
+
+
+def test_a_fleet_that_was_to_stay_moves_where_a_leap_pays(training: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    explore(monkeypatch, [], leap(3.0))
+    stay = decided(situation(training), Verdict.STAY, WHY)
+    found = Measurements().probe(None, stay, BASE)  # type: ignore[arg-type]
+    assert found is not None and found.verdict is Verdict.MOVE
+
+
 @pytest.mark.parametrize(("verdict", "also"), [(Verdict.MOVE, WHY), (Verdict.STAY, None), (Verdict.REFUSE, None)])
 def test_a_probe_names_the_move_that_it_goes_with(
     training: Any, monkeypatch: pytest.MonkeyPatch, verdict: Verdict, also: Reason | None
 ) -> None:
-    probe = SimpleNamespace(flavor="m5.large", gain_usd=2.0, cost_usd=1.0, guess=SimpleNamespace(tokens_per_s=7.0))
-    cost = SimpleNamespace(planned_usd=lambda target, speeds: 1.0 if speeds == {"m5.large": 7.0} else 0.0)
-    worthwhile = SimpleNamespace(worthwhile=lambda: (TARGET, [probe]), leap=lambda: None, cost=cost)
-    monkeypatch.setattr(beliefs, "Exploration", lambda forecaster, base: worthwhile)
+    explore(monkeypatch, [PROBE], None)
     before = decided(situation(training), verdict, WHY)
-    found = Measurements().probe(None, before, None)  # type: ignore[arg-type]
+    found = Measurements().probe(None, before, BASE)  # type: ignore[arg-type]
     reason = MeasuresFlavors({"m5.large": 2.0}, 1.0, also=also)
     assert found == replace(before, verdict=Verdict.MOVE, target=TARGET, reason=reason, is_probe=True)
 

@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 
 from controller.decide import DecideSettings, DecisionInput, Objective, UnknownPolicyError
+from controller.decide.model.forecaster import Forecaster
+from controller.decide.model.risk import chance_kept
 from controller.decide.model.situation import assess
 from controller.decide.policies.beliefs import Measurements
 from controller.decide.policies.cheapest_fleet import CheapestFleet
-from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Verdict
+from controller.decide.search.choice import fastest_step_s
+from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase, Observation, Risk, Verdict
 from controller.domain.reasons import Said
 from controller.domain.reasons.deciding import (
     BestAlready,
@@ -286,6 +289,29 @@ def test_the_cool_down_is_waited_for(training):
     assert decision.reason == CoolingDown(1, 290.0)
 
 
+def probed(training, source, target):
+    """The training, where the last move was a probe that ended 100 s ago and was measured well."""
+    ended_at = training.now - 100.0
+    measure = Move(1, 500.0, source, target, Said("measure"), MovePhase.DONE, ended_at=ended_at, is_probe=True)
+    training.moves, training.window = (measure,), 40
+    return training
+
+
+def test_the_way_back_to_the_fleet_before_a_probe_waits_for_the_cool_down(training):
+    best = Fleet({"c5.large": 6})
+    assert training.decide().target == best
+    decision = probed(training, best, training.fleet).decide()
+    assert (decision.verdict, decision.reason) == (Verdict.STAY, CoolingDown(1, 200.0))
+    assert (decision.at, decision.target) == (training.now, training.fleet)
+
+
+def test_a_fleet_that_stays_is_not_on_its_way_back(training):
+    """Somebody has put the fleet back by hand since the probe."""
+    settings = DecideSettings(saving_margin=0.99, probe_share=0.0)
+    decision = probed(training, training.fleet, training.fleet.with_count("c5.large", 2)).decide(settings=settings)
+    assert (decision.verdict, type(decision.reason)) == (Verdict.REFUSE, SavesTooLittle)
+
+
 def test_a_move_under_way_is_not_disturbed(training):
     training.moves = (Move(1, 900.0, training.fleet, Fleet({"c5.large": 6}), Said(""), MovePhase.JOINING),)
     assert training.decide().reason == MoveUnderWay(1, Fleet({"c5.large": 6}), "joining")
@@ -323,3 +349,46 @@ def test_the_heads_price_counts(training):
     # An expensive head makes fast fleets worth more: it is paid for as long as the work lasts.
     decision = training.decide(settings=DecideSettings(head_usd_per_hour=50.0))
     assert decision.target == Fleet({"c5.2xlarge": 6})
+
+
+def test_the_risk_of_a_move_is_that_the_present_fleet_or_a_runner_up_is_better(training):
+    decision = training.decide()
+    others = {estimate.fleet for estimate in decision.fleets} - {decision.target}
+    assert training.fleet in others and decision.risk.rival in others
+    assert 0.0 <= decision.risk.chance_wrong < 0.5
+    assert training.decide(settings=DecideSettings(detailed=False)).risk is None
+
+
+def two_flavors(training, speed):
+    """The training with 5 x a and 1 x b at one price, where a makes 1,000 tokens a second and b this many."""
+    training.speeds, training.prices = {"a": 1000.0, "b": speed}, {"a": 0.1, "b": 0.1}
+    training.fleet = Fleet({"a": 5, "b": 1})
+    return training
+
+
+@pytest.mark.parametrize(
+    ("speed", "verdict", "rival"),
+    [(1300.0, Verdict.MOVE, Fleet({"a": 5, "b": 1})), (1030.0, Verdict.REFUSE, Fleet({"b": 6}))],
+)
+def test_the_rival_is_the_fleet_that_is_left_or_the_one_that_is_not_moved_to(training, speed, verdict, rival):
+    """A fleet of `a` alone is not allowed."""
+    decision = two_flavors(training, speed).decide(Limits(6, 6, max_nodes_per_flavor={"a": 5}))
+    assert (decision.verdict, decision.risk.rival) == (verdict, rival)
+
+
+def test_a_fleet_that_breaks_a_limit_is_no_rival_however_good_it_is(training):
+    decision = two_flavors(training, 1300.0).decide(Limits(6, 6, max_nodes_per_flavor={"b": 0}))
+    assert (decision.verdict, decision.target) == (Verdict.MOVE, Fleet({"a": 6}))
+    assert decision.risk == Risk()
+
+
+def test_the_chance_to_keep_a_deadline_counts_that_a_faster_fleet_could_make_up_for_a_delay(training):
+    limits, settings = Limits(1, 6, deadline_at=training.now + 60 * 3600), DecideSettings(probe_share=0.0)
+    given = DecisionInput((training.observe(),), training.listed_prices, limits, training.progress, settings=settings)
+    situation = assess(given)
+    forecaster = Forecaster.of(situation, situation.model(), situation.bounds)
+    decision = CheapestFleet().decide(situation)
+    then = forecaster.forecast(decision.target)
+    assert decision.target == Fleet({"c5.large": 3})
+    assert decision.risk.chance_kept == chance_kept(forecaster, then, fastest_step_s(forecaster))
+    assert decision.risk.chance_kept > chance_kept(forecaster, then)

@@ -132,10 +132,18 @@ def replace_present(one: Situation, present: Observation) -> Situation:
     return made
 
 
-def test_windows_of_a_probe_that_do_not_agree_are_too_few(training: Any) -> None:
+def test_a_second_look_at_all_that_runs_needs_no_cool_down_either(training: Any) -> None:
+    training.fleet = Fleet({"c5.large": 6})
+    assert busy_reason(probing(training, window=40, source=Fleet({"c5.large": 5}))) is None
+
+
+@pytest.mark.parametrize(("beyond", "reason"), [(0.0, None), (0.001, CoolingDown(1, 200.0))])
+def test_windows_of_a_probe_that_do_not_agree_are_too_few(
+    training: Any, beyond: float, reason: CoolingDown | None
+) -> None:
     one = probing(training, window=40)
-    one.speeds["c5.large"] = replace(one.speeds["c5.large"], log_se=AGREEING_LOG_SE + 0.001)
-    assert busy_reason(one) == CoolingDown(1, 200.0)
+    one.speeds["c5.large"] = replace(one.speeds["c5.large"], log_se=AGREEING_LOG_SE + beyond)
+    assert busy_reason(one) == reason
 
 
 def test_the_way_back_from_a_probe_has_to_wait(training: Any) -> None:

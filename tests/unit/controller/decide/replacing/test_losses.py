@@ -25,3 +25,8 @@ def test_prices_of_nodes_on_demand_stay_as_they_are() -> None:
     assert learned["a"] == prices["a"]
     assert 0 < learned["b"].interruptions_per_hour < 0.01
     assert learned["c"].interruptions_per_hour == pytest.approx(1 / (PRIOR_NODE_HOURS + 1))
+
+
+def test_a_flavor_of_which_nothing_was_seen_keeps_what_is_expected() -> None:
+    prices = {"a": Price("a", 0.1, interruptions_per_hour=0.01), "b": Price("b", 0.1)}
+    assert with_losses(prices, {}) == prices

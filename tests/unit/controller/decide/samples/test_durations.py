@@ -45,9 +45,28 @@ def test_this_run_counts_more_than_earlier_ones() -> None:
     assert earlier_alone.log_sd > BETWEEN_RUNS_SD
 
 
+def test_an_earlier_run_is_added_to_the_assumption_and_then_this_one_by_the_formula() -> None:
+    """All measurements of a run are alike, so that the variance within runs is shrunk towards 0 from its prior."""
+    found = expected(100.0, (200.0,) * 3, (400.0,) * 2)
+    within = 4 * WITHIN_SD**2 / (4 + 2 + 1)
+    pull = (within / 3) / (within / 3 + 1.0)
+    mean, variance = pull * math.log(100) + (1 - pull) * math.log(200), pull * 1.0 + BETWEEN_RUNS_SD**2
+    pull = (within / 2) / (within / 2 + variance)
+    assert found.seconds == pytest.approx(math.exp(pull * mean + (1 - pull) * math.log(400)))
+    assert found.log_sd == pytest.approx(math.sqrt(pull * variance + within))
+    assert found.measured == 5
+
+
 def test_without_an_assumption_what_was_measured_counts_alone() -> None:
     assert expected(0.0, (), (15.0, 15.0)).seconds == pytest.approx(15.0)
     assert expected(0.0, (), ()).seconds == 0.0
+    within = 4 * WITHIN_SD**2 / (4 + 3 - 1)
+    earlier_alone = expected(0.0, (15.0,) * 3, ())
+    assert earlier_alone.log_sd == pytest.approx(math.sqrt(within / 3 + BETWEEN_RUNS_SD**2 + within))
+
+
+def test_an_assumption_of_less_than_a_second_is_one() -> None:
+    assert expected(0.5, (), ()).seconds == pytest.approx(0.5)
 
 
 def test_a_part_that_took_no_time_is_no_error() -> None:
@@ -59,6 +78,12 @@ def test_only_measured_parts_change() -> None:
     assert found.configure_s == pytest.approx(600.0, rel=0.03)
     assert (found.terraform_s, found.boot_s, found.pause_s) == (pytest.approx(20.0), 90.0, 5.0)
     assert found.grow_s == found.terraform_s + found.boot_s + found.configure_s
+
+
+def test_what_earlier_runs_alone_have_measured_changes_the_part_too() -> None:
+    found = learned(SwitchingAssumptions(), {MovePart.CONFIGURE: (600.0,) * 8}, {})
+    assert found.configure_s == pytest.approx(600.0, rel=0.03)
+    assert found.boot_s == SwitchingAssumptions().boot_s
 
 
 def test_a_decision_goes_by_what_its_moves_took(training: Training) -> None:

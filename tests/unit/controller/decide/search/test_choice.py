@@ -25,9 +25,11 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Overrun
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
+from controller.decide.samples.credits import Burst
 from controller.decide.search import choice
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.choice import (
+    ROOM_SIZES,
     Choice,
     _best_within,
     _is_allowed,
@@ -36,6 +38,7 @@ from controller.decide.search.choice import (
     _tighter,
     _without_bad_nodes,
     best_choice,
+    fastest_step_s,
     no_margin,
 )
 from controller.decide.search.found import Found
@@ -345,3 +348,23 @@ def test_a_target_is_allowed_where_the_hourly_limit_leaves_it_and_the_head() -> 
 
 def test_a_choice_has_no_shortfall_unless_one_is_given() -> None:
     assert Choice(forecaster().stay).shortfall is None
+
+
+def test_the_fastest_step_is_searched_among_few_sizes_where_fleets_may_be_large() -> None:
+    late = forecaster(hours=1.0, limits=Limits(max_nodes=5000))
+    sizes = set[int]()
+
+    def communication_s(size: int) -> float:
+        sizes.add(size)
+        return 0.0
+
+    many = replace(late, model=replace(late.model, communication_s=communication_s))
+    assert fastest_step_s(many) == pytest.approx(6000 / (5000 * SPEEDS["fast"]))
+    assert len(sizes) < 2 * ROOM_SIZES
+    assert fastest_step_s(forecaster(limits=Limits(max_nodes=5000))) is None, "no deadline asks for it"
+
+
+def test_credits_where_no_fleet_is_allowed_leave_no_choice() -> None:
+    none = forecaster(limits=Limits(excluded=dict.fromkeys(SPEEDS, "tested")))
+    none.situation.__dict__["bursts"] = {"slow": Burst(2000.0, 600.0)}
+    assert best_choice(none) is None

@@ -19,6 +19,7 @@ class Office:
         self.credits_of = AskedCredits(self, lambda: self.now, self.told.append).of
 
     def credits(self, instance_ids: Sequence[str], now: float) -> Mapping[str, Credits]:
+        assert now == self.now
         self.asked.append([*instance_ids])
         if self.fails:
             raise AwsError("AWS did not tell the CPU credits of the nodes: throttled", "")
@@ -65,6 +66,12 @@ def test_where_cloudwatch_does_not_answer_the_pass_goes_on_with_what_is_known() 
     assert office.told == [
         "the CPU credits of the nodes are not known: AWS did not tell the CPU credits of the nodes: throttled"
     ]
+
+
+def test_where_cloudwatch_never_answered_nothing_is_known() -> None:
+    office = Office()
+    office.fails = True
+    assert office.credits_of([worker("i-1")]) == {}
 
 
 def test_of_a_large_fleet_one_call_asks_for_as_many_nodes_as_it_may() -> None:

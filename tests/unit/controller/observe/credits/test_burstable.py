@@ -23,7 +23,9 @@ def test_credits_earned_and_vcpus_give_the_baselines_that_the_guide_lists(family
     assert [one.baseline_share for one in found if one] == pytest.approx(BASELINES[family])
 
 
-@pytest.mark.parametrize("name", ["c5.large", "t2.3xlarge", "t1.micro", "m5.large", "t2", ""])
+@pytest.mark.parametrize(
+    "name", ["c5.large", "t2.3xlarge", "t1.micro", "m5.large", "t2", "", "t2.large.metal", "t2.metal.large"]
+)
 def test_other_types_have_no_credits(name: str) -> None:
     assert burstable(name) is None
     assert with_credits(Flavor(name), "unlimited") == Flavor(name)
@@ -61,6 +63,9 @@ def test_launch_credits_last_for_minutes_while_the_node_earns_more() -> None:
 
 def test_a_node_pays_for_surplus_credits_when_its_own_are_spent() -> None:
     assert surplus_usd_per_hour("t3.medium", None, Credits(12.0, 0.0, 0.0)) == 0.0
+    assert surplus_usd_per_hour("t3.medium", None, Credits(0.5, 0.0, 0.0)) == 0.0
+    assert surplus_usd_per_hour("t3.medium", None, Credits(0.0, 0.0, 0.0)) == pytest.approx(0.08)
+    assert surplus_usd_per_hour("t3.medium", None, Credits(0.5, 0.5, 0.0)) == pytest.approx(0.08)
     assert surplus_usd_per_hour("t3.medium", None, Credits(0.0, 5.0, 0.0)) == pytest.approx(0.08)
     assert surplus_usd_per_hour("t2.medium", None, Credits(0.0, 0.0, 0.0)) == 0.0
 

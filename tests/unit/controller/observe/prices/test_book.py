@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from controller.config.environment import Environment
 from controller.config.settings import parse_settings
 from controller.domain import Market, Price, head_price
 from controller.domain.errors import ConfigError
+from controller.domain.prices.price import floor_name
+from controller.domain.prices.standing import HOURS_PER_MONTH, VOLUME
 from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import PriceBook, open_book
 from tests.unit.controller.harness import SETTINGS
@@ -113,6 +116,15 @@ def test_a_head_of_a_flavor_keeps_its_price_without_the_volume_of_the_flavors_no
     head = head_price(prices, "c5.large")
     assert head is not None and head.usd_per_hour == 0.085
     assert prices["c5.large"].usd_per_hour == pytest.approx(0.095)
+
+
+def test_the_on_demand_price_of_a_spot_flavors_floor_has_the_volume_too(tmp_path: Path) -> None:
+    office = Office(tmp_path, source="aws")
+    office.aws.on_demand_usd[VOLUME] = HOURS_PER_MONTH / 1000
+    wanted = Wanted({"c5.large": Market.SPOT}, floors=frozenset({"c5.large"}), extras=frozenset({VOLUME}))
+    prices = office.book.of(replace(wanted, volume_gb={"c5.large": 100.0}))
+    assert prices[floor_name("c5.large")].usd_per_hour == pytest.approx(0.085 + 0.1)
+    assert prices["c5.large"].usd_per_hour == pytest.approx(0.03 + 0.1)
 
 
 def test_the_sizes_of_volumes_are_kept_in_a_file_and_can_not_be_where_the_disk_does_not_take_it(tmp_path: Path) -> None:

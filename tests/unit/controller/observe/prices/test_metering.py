@@ -70,6 +70,52 @@ def test_what_was_launched_after_the_last_look_is_paid_since_its_launch(tmp_path
     assert paid.unseen_usd == pytest.approx({"c5.large": 0.005, VOLUMES: 0.001})
 
 
+@pytest.mark.parametrize(
+    ("launched_at", "is_first", "hours"),
+    [
+        (None, True, 0.0),
+        (NOW - 7200, False, 0.0),
+        (NOW - 7200, True, 1.0),
+        (NOW - 3600, False, 0.0),
+        (NOW - 3599, False, 3599 / 3600),
+        (NOW + 5, False, 0.0),
+    ],
+)
+def test_time_that_nobody_has_counted_begins_with_the_launch_or_the_last_look(
+    launched_at: float | None, is_first: bool, hours: float
+) -> None:
+    unseen = Unseen(NOW - 3600, is_first)
+    assert unseen.hours(replace(HEAD, launched_at=launched_at), NOW) == hours
+    assert unseen.hours(None, NOW) == 0.0
+
+
+def test_a_look_long_after_the_one_before_has_counted_all_that_ran_then(tmp_path: Path) -> None:
+    unseen = Unseen(HEAD.launched_at or 0.0, is_first=False)
+    assert metered(desk(tmp_path).costs, [], HEAD, Observation(NOW, Fleet({})), unseen).unseen_usd == {}
+
+
+def test_the_time_of_the_head_and_of_workers_on_volumes_adds_up(tmp_path: Path) -> None:
+    first = Unseen(NOW - 360, is_first=True)
+    paid = metered(desk(tmp_path).costs, [worker("i-1"), worker("i-2")], HEAD, Observation(NOW, Fleet({})), first)
+    assert paid.unseen_usd[VOLUMES] == pytest.approx((2.0 + 1.0 + 1.0) * VOLUME_USD * 0.1)
+
+
+def test_what_has_no_price_of_its_own_costs_nothing(tmp_path: Path) -> None:
+    known = desk(tmp_path)
+    for name in (VOLUME, NAT_GATEWAY, ADDRESS):
+        del known.prices[name]
+    paid = metered(known.costs, [worker("i-1")], HEAD, Observation(NOW, Fleet({})), Unseen(NOW - 360, is_first=True))
+    assert paid.usd_per_hour == pytest.approx({"head, t3.small": 0.125, "c5.large": 0.5 + VOLUME_USD})
+
+
+def test_a_node_of_a_flavor_that_terraform_has_no_more_has_no_volume_to_take_off(tmp_path: Path) -> None:
+    known = desk(tmp_path)
+    known.prices["m5.large"] = Price("m5.large", 0.25)
+    paid = metered(known.costs, [worker("i-1", "m5.large")], HEAD, Observation(NOW, Fleet({})), SEEN_BEFORE)
+    assert paid.usd_per_hour["m5.large"] == 0.25
+    assert paid.usd_per_hour[VOLUMES] == pytest.approx(2.0 * VOLUME_USD), "the head's"
+
+
 def test_the_first_look_counts_what_runs_since_the_run_began_and_no_earlier(tmp_path: Path) -> None:
     first = Unseen(NOW - 360, is_first=True)
     workers = [worker("i-1", launched_at=NOW - 7200), worker("i-2", launched_at=NOW - 36)]
@@ -95,6 +141,13 @@ def test_nodes_that_train_without_credits_of_their_own_pay_for_surplus(
     seen = Observation(NOW, Fleet({"t3.medium": 2, "c5.large": 1}), facts, credits=credits)
     paid = metered(desk(tmp_path).costs, [], HEAD, seen, SEEN_BEFORE)
     assert paid.usd_per_hour.get(SURPLUS, 0.0) == pytest.approx(nodes * 0.05 * 2 * 0.8)
+
+
+def test_a_flavor_in_standard_mode_pays_for_no_surplus(tmp_path: Path) -> None:
+    made = replace(FLAVORS["t3.medium"], cpu_credits="standard")
+    known = Desk(tmp_path, PRICES, replace(OUTPUTS, flavors={"t3.medium": made}))
+    seen = Observation(NOW, Fleet({"t3.medium": 1}), (fact("i-1", "t3.medium"),))
+    assert SURPLUS not in metered(known.costs, [], HEAD, seen, SEEN_BEFORE).usd_per_hour
 
 
 def test_nodes_of_a_spot_flavor_are_paid_as_each_was_bought(tmp_path: Path) -> None:

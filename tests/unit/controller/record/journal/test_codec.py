@@ -6,10 +6,21 @@ import math
 
 import pytest
 
-from controller.domain import FlavorEstimate, Fleet, Move, MovePhase
+from controller.domain import Decision, Fact, FlavorEstimate, Fleet, Move, MovePhase, NoticeKind, TrainingState, Verdict
+from controller.domain.decision import Risk
+from controller.domain.observed.fact import Notice
 from controller.domain.reasons import Said
 from controller.domain.reasons.nodes import FactMissing
-from controller.record.journal.codec import flavor_from_plain, move_from_row, move_to_row, plain, to_json
+from controller.record.journal.codec import (
+    flavor_from_plain,
+    move_from_row,
+    move_to_row,
+    packed,
+    plain,
+    read_decision,
+    read_facts,
+    to_json,
+)
 
 MOVE = Move(1, 5.0, Fleet({"a": 1}), Fleet({"b": 1}), Said("cheaper"))
 
@@ -47,3 +58,16 @@ def test_a_row_has_plain_columns_only() -> None:
     row = move_to_row(MOVE)
     assert (row["phase"], type(row["phase"])) == (MovePhase.PROPOSED.value, str)
     assert (row["source"], row["drain"], row["outcome_reason"]) == ('{"a":1}', "[]", None)
+
+
+@pytest.mark.parametrize("notice", [None, Notice(NoticeKind.REBALANCE, 4.0), Notice(NoticeKind.INTERRUPTION, 4.0, 9.5)])
+def test_what_the_spot_service_says_of_a_node_comes_back_with_its_fact(notice: Notice | None) -> None:
+    fact = Fact("i-1", "a", 0, 2, TrainingState.TRAINING, 10, 0.5, 0.4, 8.0, 100.0, 10, 5.0, notice=notice)
+    assert read_facts(packed((fact,))) == (fact,)
+
+
+@pytest.mark.parametrize("risk", [None, Risk(chance_kept=0.75), Risk(Fleet({"b": 1}), 0.25, 1.5, 60.0, 0.5)])
+def test_how_sure_a_decision_is_comes_back_with_it(risk: Risk | None) -> None:
+    fleet = Fleet({"a": 1})
+    decision = Decision(5.0, "p", Verdict.STAY, fleet, fleet, Said("cheapest"), risk=risk)
+    assert read_decision(packed(decision)) == decision

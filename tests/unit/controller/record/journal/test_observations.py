@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from controller.domain import Fact, Fleet, Observation, TrainingState, UnknownNode
+from controller.domain.prices.bill import Metered
 from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal import Journal
 
@@ -41,3 +42,27 @@ def test_the_cost_is_counted_up_to_a_time(begun: Journal, until: float | None, u
     for at, usd_per_hour in ((0.0, 2.0), (3600.0, 1.0), (7200.0, 4.0)):
         begun.add_observation(Observation(at, FLEET), usd_per_hour)
     assert begun.spent_usd(until) == pytest.approx(usd)
+
+
+def test_the_journal_knows_when_it_was_written_last(begun: Journal, reopened: Callable[[], Journal]) -> None:
+    assert begun.last_observed_at() is None
+    begun.add_observation(Observation(900.5, FLEET), 0.1)
+    begun.add_observation(SEEN, 0.1)
+    assert reopened().last_observed_at() == 900.5, "a clock that steps back does not take the later time away"
+
+
+def test_what_was_paid_before_a_look_found_it_adds_up_by_line_and_is_spent(
+    begun: Journal, reopened: Callable[[], Journal]
+) -> None:
+    looks = [{"nodes": 0.5}, {}, {"nodes": 0.25, "volumes": 0.125}, {"volumes": 0.25}]
+    for at, unseen_usd in enumerate(looks):
+        begun.add_observation(Observation(float(at), FLEET), 0.0, Metered({}, unseen_usd))
+    assert reopened().unseen_usd() == {"nodes": 0.75, "volumes": 0.375}
+    assert reopened().spent_usd() == 1.125
+
+
+def test_a_summary_has_the_lines_that_the_price_is_made_of(begun: Journal) -> None:
+    lines = {"nodes": 0.25, "volumes": 0.125}
+    begun.add_observation(SEEN, 0.375, Metered(lines))
+    begun.add_observation(SEEN, 0.375)
+    assert [summary.paid_usd_per_hour for _, summary in begun.summaries()] == [lines, {}]

@@ -8,6 +8,7 @@ import pytest
 
 from controller.config.constraints import NO_CONSTRAINTS, Constraints
 from controller.domain import EarlierSpeed, Fleet
+from controller.domain.move import MovePart
 from controller.record.journal import Journal
 from controller.record.journal.run import RunInfo
 
@@ -69,3 +70,17 @@ def test_several_values_are_kept_together_or_not_at_all(begun: Journal) -> None:
     with pytest.raises(UnicodeEncodeError):
         begun.end(b"\xff".decode(errors="surrogateescape"), None, 5.0)
     assert (begun.ended_at(), begun.status()) == (None, "running")
+
+
+def test_the_seconds_that_parts_of_moves_took_come_back_oldest_first(begun: Journal, reopened: Reopened) -> None:
+    assert begun.durations() == {}
+    for part, seconds in ((MovePart.BOOT, 30.5), (MovePart.PAUSE, 1.25), (MovePart.BOOT, 20.0)):
+        begun.add_duration(part, seconds)
+    assert reopened().durations() == {MovePart.BOOT: (30.5, 20.0), MovePart.PAUSE: (1.25,)}
+    assert reopened().earlier_durations() == {}, "they are this run's own"
+
+
+def test_the_seconds_that_earlier_runs_measured_come_back_by_themselves(begun: Journal, reopened: Reopened) -> None:
+    measured = {MovePart.BOOT: (30.5, 20.0), MovePart.DRAIN: (4.0,)}
+    begun.set_earlier_durations(measured)
+    assert (reopened().earlier_durations(), reopened().durations()) == (measured, {})

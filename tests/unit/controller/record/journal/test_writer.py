@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from controller.config.constraints import NO_CONSTRAINTS
-from controller.domain import Decision, Fleet, Move, Observation, Verdict
+from controller.domain import Decision, Fleet, Move, NoticeKind, Observation, Verdict
 from controller.domain.errors import DiskError, SupersededError
+from controller.domain.move import MovePart
+from controller.domain.observed.spot import Exposure, Noticed, Shortage
 from controller.domain.reasons import Said
 from controller.domain.reasons.moving import NoCapacity
 from controller.domain.reasons.writing import NotWritten, RunTakenOver
@@ -31,12 +33,20 @@ MUST: dict[str, Callable[[Journal], object]] = {
     "move": lambda journal: journal.save_move(Move(1, NOW, FLEET, FLEET, Said("cheaper"))),
     "policy": lambda journal: journal.set_policy("cheapest-fleet"),
     "first fleet": lambda journal: journal.set_initial(FLEET),
+    "shortage": lambda journal: journal.set_shortage(Shortage(FLEET, NOW)),
+    "waiting": lambda journal: journal.set_waiting(Said("no capacity")),
+    "waited": lambda journal: journal.end_waiting(5.0),
+    "earlier losses": lambda journal: journal.set_earlier_losses({"c5.large": Exposure(1, 2.0)}),
+    "earlier durations": lambda journal: journal.set_earlier_durations({MovePart.BOOT: (5.0,)}),
+    "lease generation": lambda journal: journal.set_lease_generation(3),
     "constraints": lambda journal: journal.keep_constraints(NO_CONSTRAINTS, NO_CONSTRAINTS),
 }
 MAY: dict[str, Callable[[Journal], object]] = {
     "observations": lambda journal: journal.add_observation(Observation(NOW, FLEET), 0.1),
     "decisions": lambda journal: journal.add_decision(DECISION),
     "events": lambda journal: journal.add_event(NOW, "note", LONG),
+    "spot notices": lambda journal: journal.add_noticed(Noticed("i-1", "c5.large", NoticeKind.INTERRUPTION, NOW)),
+    "durations": lambda journal: journal.add_duration(MovePart.BOOT, 5.0),
     "speeds": lambda journal: journal.set_recalled(LONG, {}),
     "waits of flavors": lambda journal: journal.set_unavailable("c5.large", NOW, NoCapacity({"c5.large": LONG})),
 }
@@ -187,3 +197,10 @@ def test_an_observation_that_was_lost_is_not_taken_for_one_that_is_kept(journal:
         lost = Observation(NOW + 1000, FLEET)
         journal.add_observation(lost, 0.1)
     assert lost not in journal.recent(30)
+
+
+def test_the_leases_generation_under_which_the_journal_is_written_comes_back(journal: Journal) -> None:
+    assert journal.lease_generation() == 0
+    for generation in (7, 8):
+        journal.set_lease_generation(generation)
+        assert Journal(journal.directory).lease_generation() == generation

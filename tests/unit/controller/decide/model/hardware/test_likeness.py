@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 
-from controller.decide.model.hardware.likeness import Processor, family, likeness, processor
+from controller.decide.model.hardware.likeness import GENERATIONS, Processor, family, likeness, processor
 from controller.decide.model.hardware.prior import correlation
 
 NAMES = (
@@ -47,6 +48,7 @@ def test_one_family_is_alike_and_others_less_the_more_they_differ() -> None:
     assert likeness("c5.large", "c5.9xlarge") == likeness("c5.large", "c5n.large") == 1.0
     ordered = [likeness("c5.large", other) for other in ("c6i.large", "c7i.large", "m7i.large", "m7a.large")]
     assert 1.0 > ordered[0] > ordered[1] > ordered[2] > ordered[3] > 0.0
+    assert ordered[:2] == pytest.approx([math.exp(-1 / GENERATIONS), math.exp(-2 / GENERATIONS)])
 
 
 def test_names_that_tell_nothing_are_alike_in_one_family_only() -> None:
