@@ -72,8 +72,9 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-# How many tests run at a time. Each file's tests stay together, in order; tests/conftest.py says what else does.
-WORKERS ?= 2
+# How many tests run at a time: more than a small machine's two cores, since long tests mostly wait. Each file's tests stay
+# together, in order; tests/conftest.py says what else does.
+WORKERS ?= 3
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 .PHONY: setup wheelhouse image test test-long test-fast faults storm nights rehearse mutants lint house format
 wheelhouse: ## Build the packages of AWS's nodes now, which a run does otherwise (OPTIONS="--python 3.11 --glibc 2.36")

@@ -1,8 +1,9 @@
-"""The whole rehearsal of `ENV=aws`, with machines that boot here."""
+"""The whole rehearsal of `ENV=aws`, with machines that boot here. `make rehearse` runs it by hand."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ LIMIT_S = 45 * 60
 
 @pytest.mark.e2e
 @pytest.mark.slow
+@pytest.mark.skipif(os.environ.get("CI") != "true", reason="it takes ten minutes and more; by hand: make rehearse")
 @pytest.mark.needs_tool("machines")
 @pytest.mark.needs_tool("terraform")
 @pytest.mark.timeout(LIMIT_S + 120)
