@@ -120,10 +120,10 @@ def test_whatever_a_worker_says_its_node_goes_on_listening(nodes: Nodes) -> None
     "lines", [[READY, json.dumps({"event": "progress", "step": 7, "step_time_s": 12.5})]], ids=[""]
 )
 def test_the_progress_of_ranks_is_known(nodes: Nodes) -> None:
-    until(lambda: nodes.step == 7)
     node = nodes.get("a")
     assert node is not None
-    until(lambda: node.phase is Phase.READY)
+    until(lambda: node.step_time_s == 12.5)
+    assert nodes.step == 7
     assert node.activate({})
     assert nodes.longest_step_s() == 12.5
     assert nodes.progressed_at >= node.progressed_at
