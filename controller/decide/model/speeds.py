@@ -99,7 +99,7 @@ def _pooled(nodes: Mapping[str, Sequence[Sample]], truth: float | None, pace: Pa
     Nodes without credits are compared with the others by what their speed would be with credits. The truth counts the
     credits already.
     """
-    kept = {node: since_last_shift(samples) for node, samples in nodes.items()}
+    kept = {node: pace.windows.get(node) or since_last_shift(samples) for node, samples in nodes.items()}
     centres = {node: median([sample.log_speed for sample in samples]) for node, samples in kept.items()}
     slowed = math.log(pace.lasting_share)
     levels = {node: level - slowed if node in pace.spent else level for node, level in centres.items()}
@@ -123,8 +123,19 @@ def _pooled(nodes: Mapping[str, Sequence[Sample]], truth: float | None, pace: Pa
         compute_time_s=median([sample.compute_time_s for sample in samples]),
         bad_nodes={n: math.exp(levels[n] - level if truth is None else centres[n] - truth) for n in bad},
         notes=(*([BadNodesLeftOut(bad)] if bad else []), *pace.notes),
-        burst=Burst(math.exp(level), pace.fresh_s, pace.left_s) if slowed and truth is None else None,
+        burst=_burst(levels, good, pace) if slowed and truth is None else None,
     )
+
+
+def _burst(levels: Mapping[str, float], good: Sequence[str], pace: Pace) -> Burst:
+    """Returns how good nodes run with credits.
+
+    Nodes that have some tell it, else what was measured before, else what those without reach by their baseline.
+    """
+    fast = [levels[node] for node in good if node not in pace.spent]
+    if not fast and pace.full_level is not None:
+        fast = [pace.full_level]
+    return Burst(math.exp(median(fast or [levels[node] for node in good])), pace.fresh_s, pace.left_s)
 
 
 def measure_speeds(

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from controller.decide.samples.levels import Fall, common_falls, last_fall, since_last_shift
+from controller.decide.samples.levels import RECENT_SAMPLES, Fall, common_falls, last_fall, since_last_shift
 from controller.decide.samples.windows import Sample, median
 from controller.domain import Credits, Flavor
 from controller.domain.reasons import Reason
@@ -25,8 +25,8 @@ from controller.domain.reasons.flavors import (
     PaysForSurplus,
 )
 
-NO_CREDITS = 0.5
-"""A balance of fewer credits than this is spent: it lasts for seconds."""
+NO_CREDITS_S = 60.0
+"""A balance that lasts no longer than this is as good as spent: a node at its baseline may have it for a moment."""
 FOLLOWS_WITHIN = 1.25
 """A node that has worked longer than this share of the time after which another one fell, and did not, won't follow."""
 STEALS = 0.8
@@ -92,6 +92,8 @@ class Pace:
         fresh_s: How long a new node runs at full speed.
         left_s: By instance how long it still does.
         notes: How that is known.
+        windows: By instance the windows at its present level, where those since its last shift hold others, too.
+        full_level: The logarithm of the speed at full credits that was measured before; None where none was.
     """
 
     spent: frozenset[str] = frozenset()
@@ -100,6 +102,8 @@ class Pace:
     fresh_s: float = 0.0
     left_s: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
+    windows: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
+    full_level: float | None = None
 
 
 def pace_of(name: str, flavor: Flavor | None, nodes: Mapping[str, Sequence[Sample]], accounts: Accounts) -> Pace:
@@ -123,52 +127,75 @@ def pace_of(name: str, flavor: Flavor | None, nodes: Mapping[str, Sequence[Sampl
 def _declared(
     name: str, flavor: Flavor, nodes: Mapping[str, Sequence[Sample]], falls: Mapping[str, Fall], accounts: Accounts
 ) -> Pace:
-    """Returns how the nodes stand of a flavor whose baseline is known."""
+    """Returns how the nodes stand of a flavor whose baseline is known.
+
+    A node's windows are slow where they are nearer to its baseline than to its full speed. While its credits run out it
+    has some of both, so that a median over all of them is neither speed: only the slow ones tell the speed without
+    credits, and only the others tell the speed with them.
+    """
     share = flavor.sustained_share
-    levels = {node: median([sample.log_speed for sample in since_last_shift(s)]) for node, s in nodes.items()}
     known = accounts.full_tokens_per_s.get(name)
     full = math.log(known) if known else None
-    spent = {
-        node
-        for node, samples in nodes.items()
-        if _is_spent(share, levels[node], full, falls.get(node), accounts.credits.get(node), samples[-1].steal_share)
-    }
+    spent, windows = set(), {}
+    for node, samples in nodes.items():
+        halfway = _fastest(samples, full, falls.get(node)) + math.log((1 + share) / 2)
+        if share < 1 and not _has_credits(node, flavor, accounts) and _is_spent(samples, share, halfway):
+            spent.add(node)
+        windows[node] = _present(samples, halfway, is_slow=node in spent)
     fresh_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
     if not spent and _outlast(nodes, fresh_s, accounts):
         return Pace(notes=(KeepsItsSpeed(),))
     left_s = {n: 0.0 if n in spent else _left_s(n, flavor, fresh_s, accounts) for n in nodes if accounts.runs(n)}
-    level = median([levels[n] for n in spent]) if spent else None
+    level = median([median([sample.log_speed for sample in windows[node]]) for node in spent]) if spent else None
     longest_s = max(left_s.values(), default=0.0)
     note: Reason = JudgedByBaseline(share)
     if len(spent) == len(nodes):
         note = CreditsSpent()
     elif longest_s > 0:
         note = CreditsLast(longest_s, share)
-    return Pace(frozenset(spent), share, level, fresh_s, left_s, (note,))
+    return Pace(frozenset(spent), share, level, fresh_s, left_s, (note,), windows, full)
 
 
-def _is_spent(
-    share: float,
-    level: float,
-    full: float | None,
-    fall: Fall | None,
-    credits: Credits | None,
-    steal_share: float | None,
-) -> bool:
-    """Tells whether a node runs without credits.
+def _fastest(samples: Sequence[Sample], full: float | None, fall: Fall | None) -> float:
+    """Returns the logarithm of a node's full speed: as it was measured before, or before its fall, or at first."""
+    began = median([sample.log_speed for sample in samples[:RECENT_SAMPLES]])
+    return max([began, *([] if full is None else [full]), *([] if fall is None else [fall.before])])
 
-    It does not while CloudWatch tells a balance. Otherwise it does where it is nearer to its baseline than to full
-    speed, or where nearly all that it wants beyond its baseline is stolen.
+
+def _has_credits(node: str, flavor: Flavor, accounts: Accounts) -> bool:
+    """Tells whether CloudWatch told a balance of a node that lasts for a while from now on."""
+    told = accounts.credits.get(node)
+    if told is None:
+        return False
+    lasts_s = flavor.burst_s(told.balance)
+    return told.balance > 0 if lasts_s is None else lasts_s - (accounts.now - told.at) > NO_CREDITS_S
+
+
+def _is_spent(samples: Sequence[Sample], share: float, halfway: float) -> bool:
+    """Tells whether a node of which no balance is known runs without credits.
+
+    It does where its present level, or each of its last windows, is slow, or where nearly all that it wants beyond its
+    baseline is stolen.
     """
-    if share >= 1:
-        return False
-    if credits is not None and credits.balance >= NO_CREDITS:
-        return False
+    steal_share = samples[-1].steal_share
     if steal_share is not None and steal_share >= STEALS * (1 - share):
         return True
-    fastest = full if fall is None else fall.before if full is None else max(full, fall.before)
-    halfway = math.log((1 + share) / 2)
-    return fastest is not None and level - fastest <= halfway
+    last = samples[-RECENT_SAMPLES:]
+    if len(last) == RECENT_SAMPLES and all(sample.log_speed <= halfway for sample in last):
+        return True
+    return median([sample.log_speed for sample in since_last_shift(samples)]) <= halfway
+
+
+def _present(samples: Sequence[Sample], halfway: float, *, is_slow: bool) -> Sequence[Sample]:
+    """Returns the slow windows since a node's last shift, or the others; all where there are none of the kind.
+
+    The first slow window after a fast one holds steps of both kinds, and is left out where there are later ones.
+    """
+    since = since_last_shift(samples)
+    wanted = [sample for sample in since if (sample.log_speed <= halfway) is is_slow]
+    if is_slow and len(wanted) > 1 and any(sample.log_speed > halfway for sample in samples):
+        return wanted[1:]
+    return wanted or since
 
 
 def _left_s(node: str, flavor: Flavor, fresh_s: float, accounts: Accounts) -> float:

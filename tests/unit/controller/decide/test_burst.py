@@ -104,6 +104,23 @@ def test_the_forecast_counts_the_time_on_credits_and_the_time_without() -> None:
     assert stay.remaining_s == pytest.approx(on_credits_s + (2 * FRESH_S - on_credits_s) / 0.3, rel=0.001)
 
 
+@pytest.mark.parametrize("balance", [None, 0.0], ids=["no balance told", "balance told"])
+def test_the_speed_that_lasts_is_the_same_before_while_and_after_credits_run_out(balance: float | None) -> None:
+    """The window in which the credits ran out, and a mix of windows before and after it, are neither speed.
+
+    A node may not be judged by its baseline twice.
+    """
+    training, full = Burst(6 * FRESH_S, KNOWN), {}
+    for speed in [FULL] * 5 + [0.6 * FULL] + [BASELINE] * 6:
+        training.pass_by(speed)
+        credits = None if balance is None or speed == FULL else told(balance, training.now)
+        decision = training.decision(credits, full_tokens_per_s=full)
+        (estimate,) = [e for e in decision.flavors if e.flavor == "t2.large"]
+        assert estimate.tokens_per_s == pytest.approx(BASELINE), training.now
+        assert estimate.full_tokens_per_s == pytest.approx(FULL), training.now
+        full = {"t2.large": estimate.full_tokens_per_s}
+
+
 @pytest.mark.parametrize(("rest_s", "target"), [(0.8 * FRESH_S, T2), (2 * FRESH_S, C5)])
 def test_a_rest_that_fresh_nodes_do_on_their_launch_credits_is_moved_to_them(rest_s: float, target: Fleet) -> None:
     """Without credits t2.large is the most expensive per token. A flavor that is faster still costs far more."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from controller.decide.model.speeds import Speed, measure_speeds
+from controller.decide.samples.credits import Accounts
 from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings, Truth
 from controller.domain import EarlierSpeed, Fact, Flavor, Fleet, Observation, TrainingState
@@ -244,6 +245,30 @@ def test_credits_that_last_for_a_while_are_told_where_a_flavor_slows_down_and_th
 ) -> None:
     found = seen([2000.0] * 6, settings=DecideSettings(flavors={FLAVOR: flavor}, truth=truth))
     assert (found.burst is not None) is slows_down
+
+
+@pytest.mark.parametrize(
+    ("fast", "known", "full"),
+    [([2100.0], 1900.0, 2100.0), ([], 1900.0, 1900.0), ([], None, 2000.0), ([900.0], 1900.0, 1900.0)],
+    ids=["a node with credits", "measured before", "only the baseline", "bad"],
+)
+def test_the_speed_with_credits_is_that_of_nodes_that_have_some_or_was_measured_before(
+    fast: list[float], known: float | None, full: float
+) -> None:
+    """The others have fallen from 1,900 to 1,000 tokens/s, and their baseline is half of full speed."""
+    accounts = Accounts(full_tokens_per_s={} if known is None else {FLAVOR: known})
+    levels = [[1900.0] * 6 + [1000.0] * 6] * 3 + [[speed] * 12 for speed in fast]
+    looks = [
+        Observation(
+            100.0 + n,
+            Fleet({FLAVOR: 4}),
+            tuple(fact(i, 4, step=1000 * n, tokens=x[n], compute_s=1.0, window=50) for i, x in enumerate(levels)),
+        )
+        for n in range(12)
+    ]
+    found = measure_speeds(looks, {}, DecideSettings(flavors={FLAVOR: HALF}), accounts)[FLAVOR]
+    assert found.burst is not None and found.burst.tokens_per_s == pytest.approx(full)
+    assert found.tokens_per_s == pytest.approx(1000.0)
 
 
 def test_a_node_without_credits_is_bad_beside_the_truth_which_counts_them() -> None:

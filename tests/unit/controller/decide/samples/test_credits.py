@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from controller.decide.samples.credits import FOLLOWS_WITHIN, NO_CREDITS, OUTLASTS, STEALS, Accounts, Pace, pace_of
+from controller.decide.samples.credits import FOLLOWS_WITHIN, NO_CREDITS_S, OUTLASTS, STEALS, Accounts, Pace, pace_of
 from controller.decide.samples.windows import Sample
 from controller.domain import Credits, Flavor
 from controller.domain.reasons.flavors import (
@@ -27,7 +27,9 @@ from controller.domain.reasons.flavors import (
 SHARE = 0.3
 T2 = Flavor("t2.large", vcpus=2, burstable=True, baseline_share=SHARE, launch_credits=60.0)
 UNKNOWN = Flavor("t2.large", vcpus=2)
-FRESH_S = 60 * 60 / (2 * 0.7)
+FULL_SPEED_S = 60 / (2 * 0.7)
+"""How many seconds a credit lasts at full speed."""
+FRESH_S = 60 * FULL_SPEED_S
 BEGAN, NOW = 1000.0, 1600.0
 
 
@@ -86,8 +88,8 @@ def test_a_node_has_worked_from_its_beginning_until_it_was_seen_last() -> None:
         (windows(*[1.0] * 3, *[0.7] * 3), {"full_tokens_per_s": {"t2.large": 1.2}}, True),
         (FELL, {"full_tokens_per_s": {"t2.large": 0.4}}, True),
         (FELL, {"full_tokens_per_s": {"t2.large": 0.0}}, True),
-        (FELL, {"balance": NO_CREDITS}, False),
-        (FELL, {"balance": NO_CREDITS - 0.01}, True),
+        (FELL, {"balance": NO_CREDITS_S / FULL_SPEED_S + 0.01}, False),
+        (FELL, {"balance": NO_CREDITS_S / FULL_SPEED_S - 0.01}, True),
         (SLOW, {"full_tokens_per_s": {"t2.large": 1.0}, "balance": 30.0}, False),
         (FULL, {"balance": 0.0}, False),
     ],
@@ -143,6 +145,62 @@ def test_the_level_without_credits_is_the_median_of_the_nodes_that_have_none() -
     assert found.spent == {*nodes}
     assert found.spent_level == pytest.approx(math.log(0.3))
     assert found.left_s == {**dict.fromkeys(nodes, 0.0), "full": pytest.approx(FRESH_S - 600.0)}
+
+
+# A node whose credits run out
+
+
+@pytest.mark.parametrize(
+    ("levels", "spent_level"),
+    [
+        ((1.0, 1.0, SHARE), None),
+        ((1.0, 1.0, 1.0, 0.5, SHARE), None),
+        ((1.0, 1.0, 1.0, 0.5, SHARE, SHARE), SHARE),
+        ((1.0, 1.0, 1.0, 1.0, 1.0, 0.6, SHARE, SHARE), SHARE),
+        ((*[1.0] * 15, 0.6, SHARE, SHARE), SHARE),
+        ((0.4,), 0.4),
+    ],
+    ids=["one slow window", "two", "as many as tell a level", "three of eight", "three of eighteen", "the only window"],
+)
+def test_windows_with_and_without_credits_are_told_apart(levels: Sequence[float], spent_level: float | None) -> None:
+    """With credits the fast ones count, without them the slow ones, but for the one in which the credits ran out."""
+    found = pace({"one": windows(*levels)}, full_tokens_per_s={"t2.large": 1.0})
+    assert found.full_level == 0.0
+    counted = [math.exp(sample.log_speed) for sample in found.windows["one"]]
+    if spent_level is None:
+        assert found.spent == frozenset()
+        assert counted == pytest.approx([level for level in levels if level == 1.0])
+    else:
+        assert found.spent == {"one"}
+        assert found.spent_level == pytest.approx(math.log(spent_level))
+        assert counted == pytest.approx([level for level in levels if level == spent_level])
+
+
+def test_a_node_s_first_windows_tell_its_full_speed_where_nothing_else_does() -> None:
+    assert pace({"one": windows(1.0, 1.0, 0.5, SHARE, SHARE)}).spent == {"one"}
+    assert pace({"one": windows(SHARE, SHARE, 0.5, 1.0, 1.0)}).spent == frozenset()
+
+
+def test_a_slow_window_among_fast_ones_is_no_end_of_credits() -> None:
+    found = pace({"one": windows(1.0, SHARE, 1.0, 1.0, SHARE)}, full_tokens_per_s={"t2.large": 1.0})
+    assert found.spent == frozenset()
+    assert [sample.log_speed for sample in found.windows["one"]] == [0.0] * 3
+
+
+@pytest.mark.parametrize(("ago_s", "is_spent"), [(0.0, False), (239.0, False), (241.0, True)])
+def test_a_balance_that_was_told_some_time_ago_is_spent_since(ago_s: float, is_spent: bool) -> None:
+    """Seven credits last 300 s, of which the last 60 count for nothing."""
+    told = {"one": Credits(7.0, 0.0, NOW - ago_s)}
+    assert pace({"one": FELL}, credits=told).spent == ({"one"} if is_spent else frozenset())
+
+
+def test_of_a_flavor_without_known_vcpus_any_balance_counts() -> None:
+    unknown = replace(T2, vcpus=None)
+    assert pace({"one": FELL}, unknown, balance=0.1).spent == frozenset()
+    assert pace({"one": FELL}, unknown, balance=0.0).spent == {"one"}
+
+
+# How long credits last
 
 
 @pytest.mark.parametrize(
