@@ -49,6 +49,8 @@ class Leap:
     """The chance that deadline and budget are kept."""
     switching_usd: float
     """What the move there costs, without a move to leave it again."""
+    is_needed: bool = False
+    """Whether no fleet of measured flavors keeps deadline and budget."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Leaps:
             worse_usd=fmean(losses) if losses else 0.0,
             chance_kept=sum(forecaster.keeps(outcome, LEAST_MARGIN) for outcome in outcomes) / POINTS,
             switching_usd=forecaster.switching_usd(forecaster.situation.current, fleet),
+            is_needed=self._is_in_need,
         )
 
     def _usd(self, forecast: Forecast) -> float:
@@ -141,10 +144,14 @@ class Leaps:
 def is_better_than(leap: Leap, probing_usd: float, remaining_usd: float) -> bool:
     """Tells whether a leap is to be preferred to a probe.
 
+    One that is needed is, whatever it costs: a probe would take time or money that is short.
+
     Args:
         leap: The best leap.
         probing_usd: What probes are expected to gain beyond their cost; 0 where none is worth it.
         remaining_usd: What the rest of the work costs without either.
     """
+    if not math.isfinite(leap.saving_usd):
+        return False
     least_usd = BETTER_THAN_PROBING * remaining_usd if probing_usd > 0 else 0.0
-    return leap.saving_usd > probing_usd + least_usd and math.isfinite(leap.saving_usd)
+    return leap.is_needed or leap.saving_usd > probing_usd + least_usd

@@ -16,7 +16,7 @@ from controller.decide.model.situation import Situation
 from controller.decide.policies.stability import overlap_reason, waiting_reason
 from controller.domain import Decision, Risk, Verdict
 from controller.domain.reasons import Reason
-from controller.domain.reasons.deciding import LeapsToUnmeasured, MeasuresFlavors
+from controller.domain.reasons.deciding import LeapsToUnmeasured, LeapsWithinLimits, MeasuresFlavors
 from controller.domain.reasons.limits import Constrained
 
 
@@ -87,7 +87,9 @@ class Measurements:
 
 def _leap(decision: Decision, leap: Leap) -> Decision:
     """Returns the decision to move to a flavor that was never measured."""
-    reason = LeapsToUnmeasured(leap.target, leap.flavor, leap.saving_usd, leap.chance_worse, leap.worse_usd)
+    reason: Reason = LeapsToUnmeasured(leap.target, leap.flavor, leap.saving_usd, leap.chance_worse, leap.worse_usd)
+    if leap.is_needed:
+        reason = LeapsWithinLimits(leap.target, leap.flavor, leap.chance_kept, -leap.saving_usd)
     return replace(
         decision,
         verdict=Verdict.MOVE,

@@ -224,6 +224,19 @@ class LeapsToUnmeasured(Reason):
     """How much then, on average."""
 
 
+@dataclass(frozen=True)
+class LeapsWithinLimits(Reason):
+    """No fleet of measured flavors keeps deadline and budget, and one of a flavor that was never measured may."""
+
+    code: ClassVar[str] = "leaps-within-limits"
+    target: Fleet
+    flavor: str
+    chance_kept: float
+    """The chance that deadline and budget are kept, 0 to 1."""
+    more_usd: float
+    """What the rest of the training is expected to cost more than without the move; negative where it costs less."""
+
+
 # What other policies say
 
 

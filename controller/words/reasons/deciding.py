@@ -142,6 +142,16 @@ def _(reason: reasons.LeapsToUnmeasured) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.LeapsWithinLimits) -> str:
+    change = "more" if reason.more_usd >= 0 else "less"
+    return (
+        f"no fleet of measured flavors keeps deadline and budget; {reason.target} keeps them with a chance of"
+        f" {reason.chance_kept:.0%}, by what {reason.flavor} should be able to do, and costs"
+        f" {usd(abs(reason.more_usd))} {change}"
+    )
+
+
+@reason_in_words.register
 def _(reason: reasons.AllOneFlavor) -> str:
     return f"all nodes are of one flavor: {reason.fleet}"
 

@@ -52,6 +52,8 @@ EXAMPLES: tuple[Reason, ...] = (
     d.MeasuresFlavors({"c5.large": 1.25}, 0.0123, also=CHEAPER),
     d.LeapsToUnmeasured(BEST, "c5.large", 1.25, 0.125, 0.5),
     d.LeapsToUnmeasured(BEST, "c5.large", 1.25, 0.0, 0.0),
+    d.LeapsWithinLimits(BEST, "c5.large", 0.875, 1.25),
+    d.LeapsWithinLimits(BEST, "c5.large", 0.5, -0.25),
     d.AllOneFlavor(BEST),
     d.NoRoomForCheaperFlavor("c5.2xlarge"),
     d.OneNodeToCheapest("c5.large", "c5.2xlarge", 0.42),

@@ -205,6 +205,17 @@ def test_a_deadline_that_no_known_fleet_keeps_is_a_reason_to_leap() -> None:
     late = Limits(1, 2, deadline_at=1000.0 + 0.4 * exploring(new, steps=steps).forecaster.stay.remaining_s)
     found = leap_of(exploring(new, steps=steps, limits=late))
     assert found.target.count("n") and found.chance_kept >= 0.5
+    assert found.is_needed and found.saving_usd < 0
+    assert is_better_than(found, probing_usd=1e6, remaining_usd=1e6)
+
+
+def test_a_leap_for_the_money_is_not_needed() -> None:
+    assert not leap_of(exploring({"n": (1.0, 400.0)}, steps=SHORT)).is_needed
+
+
+def test_a_leap_of_which_nothing_is_known_is_not_made_though_it_is_needed() -> None:
+    leap = Leap("n", TWO_A, -math.inf, 0.0, 0.0, 1.0, 0.1, is_needed=True)
+    assert not is_better_than(leap, probing_usd=0.0, remaining_usd=100.0)
 
 
 def test_for_the_least_time_a_leap_saves_what_the_present_fleet_costs_meanwhile() -> None:

@@ -19,7 +19,7 @@ from controller.decide.policies.cheapest_fleet import CheapestFleet
 from controller.decide.policies.decided import decided
 from controller.domain import Fleet, Limits, Risk, Verdict
 from controller.domain.reasons import Reason, Said
-from controller.domain.reasons.deciding import LeapsToUnmeasured, MeasuresFlavors
+from controller.domain.reasons.deciding import LeapsToUnmeasured, LeapsWithinLimits, MeasuresFlavors
 
 SILENT, HINT = "c5.large", 1e6
 TARGET, WHY = Fleet({"c5.large": 6}), Said("as the test wants")
@@ -134,6 +134,17 @@ def test_a_leap_tells_what_it_saves_and_how_sure_it_is_beside_the_move_that_is_d
         switching_usd=0.25,
         risk=told,
     )
+
+
+def test_a_leap_that_deadline_or_budget_needs_is_made_though_it_costs_more_and_a_probe_gains(
+    training: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explore(monkeypatch, [PROBE], replace(leap(-1.25), is_needed=True))
+    found = Measurements().probe(None, decided(situation(training), Verdict.STAY, WHY), BASE)  # type: ignore[arg-type]
+    assert found is not None
+    assert (found.verdict, found.target, found.is_probe) == (Verdict.MOVE, Fleet({"c6i.large": 4}), False)
+    assert found.reason == LeapsWithinLimits(found.target, "c6i.large", chance_kept=0.875, more_usd=1.25)
+    assert found.saving_usd == -1.25
 
 
 def test_a_fleet_that_was_to_stay_moves_where_a_leap_pays(training: Any, monkeypatch: pytest.MonkeyPatch) -> None:
