@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from controller.domain import Move
+from controller.domain import Move, MovePhase
 from controller.record.journal import codec
 from controller.record.journal.table import Table
+
+FINAL = ", ".join(f"'{phase.value}'" for phase in MovePhase if phase.is_final)
 
 
 class MoveTable(Table):
@@ -26,4 +28,5 @@ class MoveTable(Table):
 
     def move_under_way(self) -> Move | None:
         """Returns the move that is neither done nor undone, if there is one."""
-        return next((move for move in self.moves() if not move.phase.is_final), None)
+        row = self._database.execute(f"SELECT * FROM moves WHERE phase NOT IN ({FINAL}) ORDER BY move_id").fetchone()
+        return None if row is None else codec.move_from_row(row)

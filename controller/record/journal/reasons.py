@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from controller.domain.reasons import REASONS, Reason, Said
@@ -45,11 +46,16 @@ def reason_from_plain(raw: Any) -> Reason:
     kind = REASONS.get(str(raw.get("code")))
     if kind is None:
         return _foreign(raw)
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     try:
         return kind(**{f.name: _value(hints[f.name], raw[f.name]) for f in fields(kind) if f.name in raw})
     except TypeError:
         return _foreign(raw)
+
+
+@cache
+def _hints(kind: type[Reason]) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _foreign(raw: Mapping[str, Any]) -> Said:

@@ -20,6 +20,10 @@ class RunValues(Table):
     def _values(self) -> Mapping[str, str]:
         return {row["key"]: row["value"] for row in self._database.execute("SELECT key, value FROM run")}
 
+    def _value(self, key: str) -> str | None:
+        row = self._database.execute("SELECT value FROM run WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row["value"])
+
     def _set(self, key: str, value: str) -> None:
         self._set_all({key: value})
 
@@ -87,7 +91,7 @@ class RunTable(RunValues):
 
     def members(self) -> frozenset[str]:
         """Returns the instances in the hosts file, as last written."""
-        return frozenset(json.loads(self._values().get("members", "[]")))
+        return frozenset(json.loads(self._value("members") or "[]"))
 
     def set_members(self, instance_ids: frozenset[str]) -> None:
         """Keeps the instances in the hosts file."""
@@ -98,7 +102,7 @@ class RunTable(RunValues):
 
         Returns None until `set_recalled` was called.
         """
-        text = self._values().get("recalled")
+        text = self._value("recalled")
         if text is None:
             return None
         circumstances, speeds = json.loads(text)
@@ -111,7 +115,7 @@ class RunTable(RunValues):
 
     def durations(self) -> dict[MovePart, tuple[float, ...]]:
         """Returns how many seconds the parts of this run's moves took, oldest first."""
-        kept = json.loads(self._values().get("durations", "{}"))
+        kept = json.loads(self._value("durations") or "{}")
         return {MovePart(part): tuple(seconds) for part, seconds in kept.items()}
 
     def add_duration(self, part: MovePart, seconds: float) -> None:
@@ -122,7 +126,7 @@ class RunTable(RunValues):
 
     def earlier_durations(self) -> dict[MovePart, tuple[float, ...]]:
         """Returns how many seconds the parts of moves took in earlier runs in the same circumstances."""
-        kept = json.loads(self._values().get("earlier_durations", "{}"))
+        kept = json.loads(self._value("earlier_durations") or "{}")
         return {MovePart(part): tuple(seconds) for part, seconds in kept.items()}
 
     def set_earlier_durations(self, seconds: Durations) -> None:
@@ -131,7 +135,7 @@ class RunTable(RunValues):
 
     def plain_goal(self) -> Any | None:
         """Returns what is wanted of the fleet, as plain data; None before anything was."""
-        text = self._values().get("goal")
+        text = self._value("goal")
         return None if text is None else json.loads(text)
 
     def set_plain_goal(self, goal: Any) -> None:

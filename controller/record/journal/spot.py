@@ -22,7 +22,7 @@ class SpotTable(RunValues):
 
     def noticed(self) -> tuple[Noticed, ...]:
         """Returns the nodes that EC2 has taken back, or said that it does or may, in the order of the notices."""
-        raw = json.loads(self._values().get("noticed", "[]"))
+        raw = json.loads(self._value("noticed") or "[]")
         return tuple(Noticed(**{**one, "kind": NoticeKind(one["kind"])}) for one in raw)
 
     def add_noticed(self, noticed: Noticed) -> None:
@@ -33,7 +33,7 @@ class SpotTable(RunValues):
 
     def shortage(self) -> Shortage | None:
         """Returns the shortage that goes on; None where the fleet is whole."""
-        raw = json.loads(self._values().get("shortage", "null"))
+        raw = json.loads(self._value("shortage") or "null")
         return None if raw is None else Shortage(**{**raw, "wanted": Fleet(raw["wanted"])})
 
     def set_shortage(self, shortage: Shortage | None) -> None:
@@ -42,7 +42,7 @@ class SpotTable(RunValues):
 
     def waiting(self) -> Reason | None:
         """Returns why the run waits for capacity; None where it does not."""
-        text = self._values().get("waiting")
+        text = self._value("waiting")
         return reason_from_text(text) if text else None
 
     def set_waiting(self, reason: Reason) -> None:
@@ -51,7 +51,7 @@ class SpotTable(RunValues):
 
     def waited_s(self) -> float:
         """Returns for how long the run has waited for capacity, in seconds, the wait that goes on left out."""
-        return float(self._values().get("waited_s", "0"))
+        return float(self._value("waited_s") or "0")
 
     def end_waiting(self, waited_s: float) -> None:
         """Keeps that the run has waited for so long, and waits no more."""
@@ -59,7 +59,7 @@ class SpotTable(RunValues):
 
     def earlier_losses(self) -> Mapping[str, Exposure] | None:
         """Returns by flavor what earlier runs have lost. None until `set_earlier_losses` was called."""
-        text = self._values().get("earlier_losses")
+        text = self._value("earlier_losses")
         return None if text is None else {flavor: Exposure(**raw) for flavor, raw in json.loads(text).items()}
 
     def set_earlier_losses(self, losses: Mapping[str, Exposure]) -> None:

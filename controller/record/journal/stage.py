@@ -41,11 +41,11 @@ class StageTable(RunValues):
     def status(self) -> str:
         """Returns running, finished, failed, budget_reached, stopped, interrupted (its fleet was taken away)
         or handed_over (the head has its further journal)."""
-        return self._values().get("status", "running")
+        return self._value("status") or "running"
 
     def remedies(self) -> tuple[Remedy, ...]:
         """Returns the remedies that were tried, oldest first."""
-        return remedies_from_json(self._values().get("remedies", "[]"))
+        return remedies_from_json(self._value("remedies") or "[]")
 
     def add_remedy(self, remedy: Remedy) -> None:
         """Keeps a remedy that is tried now. Of many, the last ones are kept."""
@@ -58,10 +58,10 @@ class StageTable(RunValues):
 
     def status_reason(self) -> Reason | None:
         """Returns why the training ended without success; None where it goes on or has finished."""
-        text = self._values().get("status_reason")
+        text = self._value("status_reason")
         return reason_from_text(text) if text else None
 
     def ended_at(self) -> float | None:
         """Returns when the training ended, or None while it goes on."""
-        ended_at = self._values().get("ended_at")
+        ended_at = self._value("ended_at")
         return None if ended_at is None else float(ended_at)
