@@ -54,7 +54,7 @@ def reason_from_plain(raw: Any) -> Reason:
 
 
 @cache
-def _hints(kind: type[Reason]) -> dict[str, Any]:
+def _hints(kind: type[Any]) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
