@@ -46,7 +46,7 @@ def reason_from_plain(raw: Any) -> Reason:
     kind = REASONS.get(str(raw.get("code")))
     if kind is None:
         return _foreign(raw)
-    hints = _hints(kind)
+    hints = _hints(kind.code)
     try:
         return kind(**{f.name: _value(hints[f.name], raw[f.name]) for f in fields(kind) if f.name in raw})
     except TypeError:
@@ -54,8 +54,9 @@ def reason_from_plain(raw: Any) -> Reason:
 
 
 @cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _hints(code: str) -> dict[str, Any]:
+    """Returns by name the types of a reason's facts."""
+    return get_type_hints(REASONS[code])
 
 
 def _foreign(raw: Mapping[str, Any]) -> Said:
