@@ -47,7 +47,7 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
         tmp_path / "centavo",
         stack,
         initial=INITIAL,
-        steps=700,
+        steps=500,
         speeds={"t2.medium": 0.05, "c5.large": 0.33, "c5.xlarge": 0.12},
     )
     applied = sandbox.centavo("apply")
@@ -59,7 +59,7 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
 
     assert sandbox.centavo("optimize").returncode == 0
 
-    assert_trained_without_loss(sandbox, steps=700)
+    assert_trained_without_loss(sandbox, steps=500)
     report = sandbox.report
     assert report["fleet"]["initial"] == INITIAL
     assert {f: n for f, n in report["fleet"]["final"].items() if n} == {"c5.large": 3}
