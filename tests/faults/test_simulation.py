@@ -44,6 +44,7 @@ def results() -> Iterator[dict[Group, list[Future[list[Result]]]]]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["calls", "events"])
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS))
 def test_every_single_fault_heals_or_ends_the_run(
