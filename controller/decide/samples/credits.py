@@ -174,14 +174,10 @@ def _has_credits(node: str, flavor: Flavor, accounts: Accounts) -> bool:
 def _is_spent(samples: Sequence[Sample], share: float, halfway: float) -> bool:
     """Tells whether a node of which no balance is known runs without credits.
 
-    It does where its present level, or each of its last windows, is slow, or where nearly all that it wants beyond its
-    baseline is stolen.
+    It does where its present level is slow, or where nearly all that it wants beyond its baseline is stolen.
     """
     steal_share = samples[-1].steal_share
     if steal_share is not None and steal_share >= STEALS * (1 - share):
-        return True
-    last = samples[-RECENT_SAMPLES:]
-    if len(last) == RECENT_SAMPLES and all(sample.log_speed <= halfway for sample in last):
         return True
     return median([sample.log_speed for sample in since_last_shift(samples)]) <= halfway
 

@@ -233,6 +233,12 @@ def test_a_burstable_flavor_counts_with_what_it_sustains(
     assert found.notes == notes
 
 
+def test_slow_windows_of_a_node_that_has_credits_do_not_count() -> None:
+    found = seen([2000.0, 2000.0, 1200.0, 1000.0], settings=DecideSettings(flavors={FLAVOR: HALF}))
+    assert found.tokens_per_s == pytest.approx(1000.0)
+    assert found.steps == 100
+
+
 TRUTH = Truth({FLAVOR: 2000.0}, lambda size: 0.0, 1000.0)
 
 

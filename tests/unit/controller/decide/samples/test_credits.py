@@ -159,8 +159,17 @@ def test_the_level_without_credits_is_the_median_of_the_nodes_that_have_none() -
         ((1.0, 1.0, 1.0, 1.0, 1.0, 0.6, SHARE, SHARE), SHARE),
         ((*[1.0] * 15, 0.6, SHARE, SHARE), SHARE),
         ((0.4,), 0.4),
+        ((1.0, SHARE), SHARE),
     ],
-    ids=["one slow window", "two", "as many as tell a level", "three of eight", "three of eighteen", "the only window"],
+    ids=[
+        "one of three",
+        "two of five",
+        "three of six",
+        "three of eight",
+        "three of eighteen",
+        "the only one",
+        "one of two",
+    ],
 )
 def test_windows_with_and_without_credits_are_told_apart(levels: Sequence[float], spent_level: float | None) -> None:
     """With credits the fast ones count, without them the slow ones, but for the one in which the credits ran out."""
@@ -174,6 +183,16 @@ def test_windows_with_and_without_credits_are_told_apart(levels: Sequence[float]
         assert found.spent == {"one"}
         assert found.spent_level == pytest.approx(math.log(spent_level))
         assert counted == pytest.approx([level for level in levels if level == spent_level])
+
+
+def test_a_window_halfway_between_both_speeds_is_slow() -> None:
+    found = pace({"one": windows((1 + SHARE) / 2, SHARE)}, full_tokens_per_s={"t2.large": 1.0})
+    assert len(found.windows["one"]) == 2
+    assert found.spent_level == pytest.approx(math.log(SHARE * (1 + SHARE) / 2) / 2)
+
+
+def test_a_node_that_was_faster_before_it_fell_than_at_first_is_without_credits() -> None:
+    assert pace({"one": windows(*[0.4] * 3, *[1.0] * 4, *[SHARE] * 3)}).spent == {"one"}
 
 
 def test_a_node_s_first_windows_tell_its_full_speed_where_nothing_else_does() -> None:
@@ -192,6 +211,12 @@ def test_a_balance_that_was_told_some_time_ago_is_spent_since(ago_s: float, is_s
     """Seven credits last 300 s, of which the last 60 count for nothing."""
     told = {"one": Credits(7.0, 0.0, NOW - ago_s)}
     assert pace({"one": FELL}, credits=told).spent == ({"one"} if is_spent else frozenset())
+
+
+def test_a_balance_that_lasts_for_as_long_as_counts_for_nothing_is_none() -> None:
+    """With a baseline of a half, two vCPUs spend a credit a minute."""
+    told = {"one": Credits(2.0, 0.0, NOW - (120.0 - NO_CREDITS_S))}
+    assert pace({"one": FELL}, replace(T2, baseline_share=0.5), credits=told).spent == {"one"}
 
 
 def test_of_a_flavor_without_known_vcpus_any_balance_counts() -> None:
