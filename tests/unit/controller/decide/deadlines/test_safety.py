@@ -69,6 +69,11 @@ def situation(slack_s: float, running: Choice = WAIT, work_s: float = 4000.0, le
     return Situation(job, work_s, work_s + slack_s, running, left_s, (True,), Seen())
 
 
+def test_spot_that_leaves_half_a_second_of_work_does_not_end_the_job() -> None:
+    assert is_safe(Spot(0), situation(100.0, Spot(0), work_s=STEP_S))
+    assert not is_safe(Spot(0), situation(100.0, Spot(0), work_s=STEP_S + 0.5))
+
+
 @pytest.mark.parametrize(
     ("choice", "running", "least_slack_s"),
     [
