@@ -9,9 +9,10 @@ import pytest
 from training import CONSTRAINTS, LARGE_NODES, LargeCase
 
 from controller.decide import Objective
+from controller.decide.exploration.leaps import LEAST_CHANCE
 from controller.decide.exploration.probes import MAX_PROBES_PER_MOVE
 from controller.domain import Verdict
-from controller.domain.reasons.deciding import LeapsToUnmeasured, MeasuresFlavors
+from controller.domain.reasons.deciding import LeapsToUnmeasured, LeapsWithinLimits, MeasuresFlavors
 
 
 def cases(*measured: int) -> pytest.MarkDecorator:
@@ -59,12 +60,20 @@ def test_the_chosen_fleet_beats_staying_and_every_fleet_of_one_flavor_that_keeps
 
 
 @cases(1, 10)
-def test_a_few_flavors_that_were_never_measured_are_probed_within_the_probe_budget(case):
+def test_a_few_flavors_that_were_never_measured_are_probed_within_the_probe_budget_or_leapt_to(case):
     training, limits, settings = case.prepare()
     decision = training.decide(limits, settings)
     if isinstance(decision.reason, LeapsToUnmeasured):  # where the probe's time is worth more than what it tells
         assert case.objective is Objective.TIME
         assert decision.reason.saving_usd > decision.reason.chance_worse * decision.reason.worse_usd
+        return
+    if isinstance(decision.reason, LeapsWithinLimits):  # a probe would take time that is short
+        assert decision.reason.chance_kept >= LEAST_CHANCE
+        assert case.constraint == "deadline" and case.measured == 1
+        (measured,) = training.fleet
+        allowed = limits.max_nodes_per_flavor[measured]
+        stay_s = decision.fleets[0].remaining_s
+        assert training.now + stay_s * LARGE_NODES / allowed > limits.deadline_at, "too slow"
         return
     assert isinstance(decision.reason, MeasuresFlavors)
     probed = decision.reason.gains_usd
