@@ -12,6 +12,8 @@ from controller.domain.reasons import Said
 from tests.unit.controller.harness import SETTINGS, SPEEDS, new_world
 from tests.unit.controller.world import World
 
+TOTAL_STEPS = 400
+"""Enough for what goes wrong in a move to be mended before the training ends."""
 MOVES_AT_STEP = 60
 
 
@@ -39,7 +41,7 @@ class Scenario:
     def new_world(self) -> World:
         """Returns the world at the beginning."""
         on_spot = tuple(SPEEDS) if self.is_on_spot else ()
-        world = new_world(total_steps=600, on_spot=on_spot, **{**self.world, **_copies(self.world)})
+        world = new_world(total_steps=TOTAL_STEPS, on_spot=on_spot, **{**self.world, **_copies(self.world)})
         if self.is_on_spot:
             _take_one_back(world)
         return world

@@ -25,7 +25,7 @@ AGAIN_S = 30.0
 """After so long a person starts a controller again that ended with an error."""
 MOST_LIVES = 8
 LONGEST_S = 1500.0
-"""A run without faults takes 180 to 260 s of the world's time."""
+"""A run without faults takes 140 to 170 s of the world's time."""
 MEMORY = Path("/dev/shm")
 
 Planned = CallFault | Event | SecondController
