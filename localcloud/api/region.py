@@ -19,6 +19,7 @@ from localcloud.api.autoscaling.scaling import Scaling
 from localcloud.api.calls import Calls
 from localcloud.api.control.control import Control
 from localcloud.api.ec2.instances import Instances
+from localcloud.api.ec2.made_images import MadeImages
 from localcloud.api.ec2.network import network_of
 from localcloud.api.ec2.placement_groups import PlacementGroups
 from localcloud.api.ec2.states import PENDING, STOPPED, STOPPING
@@ -36,6 +37,7 @@ from localcloud.api.patches.console import patch_console
 from localcloud.api.patches.corrections.all import correct_moto
 from localcloud.api.patches.functions import patch_functions
 from localcloud.api.patches.groups import patch_groups
+from localcloud.api.patches.images import patch_images
 from localcloud.api.patches.instances import patch_instances
 from localcloud.api.patches.placement_groups import patch_placement_groups
 from localcloud.api.patches.spot_prices import patch_spot_prices
@@ -84,6 +86,7 @@ class Region:
         calls = Calls(credentials.user.access_key_id)
         self._sessions = RoleSessions(settings.region)
         self._instances = Instances(settings, ec2, faults, injected)
+        self._images = MadeImages(self._instances, ec2, state_dir)
         prices = read_prices(settings.prices)
         self._metering = Metering(settings, ec2, self._instances, prices, spot, state_dir)
         self._scaling = Scaling(groups, self._instances, settings.scaling_retry_s)
@@ -114,6 +117,7 @@ class Region:
     def tick(self) -> None:
         """Lets instances, and then groups, follow what has happened, and calls the functions that are due."""
         self._instances.tick()
+        self._images.tick()
         self._scaling.tick()
         self._group_requests.remove_deleted()
         self._metering.tick()
@@ -124,9 +128,10 @@ class Region:
         self._instances.heard(report)
 
     def wanted(self) -> Wanted:
-        """Returns the hosts that shall run now, and their network."""
+        """Returns the hosts that shall run now, their network, and the images that shall be there."""
         waiting = tuple(one.id for one in self._instances if one.state in (PENDING, STOPPING, STOPPED))
-        return Wanted(wanted_hosts(self._instances, self._sessions), network_of(self._instances.ec2), waiting)
+        hosts, network = wanted_hosts(self._instances, self._sessions), network_of(self._instances.ec2)
+        return Wanted(hosts, network, waiting, self._images.wanted())
 
     def _patch_moto(
         self, placement_groups: PlacementGroups, spot: SpotPrices, state_dir: Path, settings: Settings
@@ -138,3 +143,5 @@ class Region:
         patch_placement_groups(placement_groups)
         patch_spot_prices(spot)
         patch_console(state_dir)
+        if settings.hosts == "machine":
+            patch_images(self._images)

@@ -39,21 +39,21 @@ def _mounts() -> str:
 def test_a_volume_on_a_full_disk_is_refused_and_leaves_nothing(small_disk: Path, image: Path) -> None:
     before = _mounts()
     with pytest.raises(MachineError, match=f"the volume in {small_disk}/i-1 cannot be used"):
-        Volume(small_disk / "i-1", image, 8).attach()
+        Volume(small_disk / "i-1", 8).attach([image])
     assert _mounts() == before
     assert not list(small_disk.glob("i-1/volume.ext4*")), "nothing half-made"
 
 
 def test_a_volume_keeps_what_is_written_and_the_image_stays_as_it_is(tmp_path: Path, image: Path) -> None:
     before = _mounts()
-    volume = Volume(tmp_path / "i-1", image, 1)
-    volume.attach()
+    volume = Volume(tmp_path / "i-1", 1)
+    volume.attach([image])
     (volume.root / "of-the-image").write_text("2")
     volume.detach()
     volume.detach()
     assert _mounts() == before
-    again = Volume(tmp_path / "i-1", image, 1)
-    again.attach()
+    again = Volume(tmp_path / "i-1", 1)
+    again.attach([image])
     assert (again.root / "of-the-image").read_text() == "2"
     again.detach()
     assert (image / "of-the-image").read_text() == "1"
@@ -62,13 +62,13 @@ def test_a_volume_keeps_what_is_written_and_the_image_stays_as_it_is(tmp_path: P
 def test_an_image_that_is_gone_is_told_and_nothing_stays_mounted(tmp_path: Path) -> None:
     before = _mounts()
     with pytest.raises(MachineError, match="cannot be used: `mount -t overlay"):
-        Volume(tmp_path / "i-1", tmp_path / "missing", 1).attach()
+        Volume(tmp_path / "i-1", 1).attach([tmp_path / "missing"])
     assert _mounts() == before
 
 
 def test_a_full_volume_takes_nothing_until_there_is_room_again(tmp_path: Path, image: Path) -> None:
-    volume = Volume(tmp_path / "i-1", image, 1)
-    volume.attach()
+    volume = Volume(tmp_path / "i-1", 1)
+    volume.attach([image])
     try:
         volume.fill()
         with pytest.raises(OSError, match="No space left"):

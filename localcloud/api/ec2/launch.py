@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance
 from moto.ec2.utils import convert_tag_spec
@@ -32,17 +33,20 @@ def run_instances(
 
     Raises:
         EC2ClientError: InsufficientInstanceCapacity if the configured capacity has no room for all of them;
-            VcpuLimitExceeded or MaxSpotInstanceCountExceeded if the quota does not allow all of them.
+            VcpuLimitExceeded or MaxSpotInstanceCountExceeded if the quota does not allow all of them;
+            InvalidAMIID.Unavailable if the image is not complete, or was deregistered.
     """
     template = _template(ec2, request.get("launch_template"))
     filled = {**request, **_from_template(template, request)}
     flavor = filled["instance_type"]
+    image_id = image_id or template.get("ImageId", "")
+    _check_image(ec2, image_id)
     check_quota(instances, flavor, filled.get("instance_market_options") == "spot", count)
     check_room(instances, flavor, filled.get("placement") or f"{ec2.region_name}a", count)
     given_interfaces = {nic.get("NetworkInterfaceId") for nic in filled.get("nics", [])}
     reservation = _moto_run_instances(
         ec2,
-        image_id or template.get("ImageId", ""),
+        image_id,
         count,
         user_data or template.get("UserData"),
         security_group_names,
@@ -54,6 +58,12 @@ def run_instances(
         _associate(ec2, instance, profile)
         instances.adopt(instance)
     return reservation
+
+
+def _check_image(ec2: EC2Backend, image_id: str) -> None:
+    image = ec2.amis.get(image_id)
+    if image_id in ec2.deleted_amis or (image is not None and image.state != "available"):
+        raise EC2ClientError("InvalidAMIID.Unavailable", f"The image ID '{image_id}' is not available")
 
 
 def _template(ec2: EC2Backend, reference: dict[str, Any] | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ It needs Linux, root rights and some Debian packages (`requirements`). What goes
     record        ranges, settings of the kernel before -> a file in the state folder, written before anything is made
     image/        recipe, this machine's apt, pip, CAs  -> a root file system in the cache, under the recipe's digest
     disk/         image, size of the volume             -> an ext4 volume per instance, as the layer over the image
+    disk/snapshots  volume of a stopped machine         -> a further layer for machines of an image made of it
     disk/seed     specification                         -> cloud-init's settings, name server, environment, in the layer
     network/      ranges, subnets                       -> blackhole routes first; then bridges, namespaces, cables
     firewall/     security groups, subnets' ways out    -> one nftables table, replaced as a whole at each change

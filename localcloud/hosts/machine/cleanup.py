@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from localcloud.hosts.machine.network import ranges
 from localcloud.hosts.machine.network.bridges import KERNEL
 from localcloud.hosts.machine.network.namespace import NAMESPACES
 from localcloud.hosts.machine.tools import MachineError, run, succeeds
+from localcloud.link.image import images_in
 from localcloud.link.instance_dir import instances_in
 from localcloud.support.processes import STATE_MARKER, end_marked
 
@@ -40,7 +42,7 @@ def remove_leftovers(state_dir: Path) -> None:
 
 
 def remove_everything(state_dir: Path) -> None:
-    """Removes processes, mounts, namespaces, links, the firewall, control groups and volumes, and last the blackholes.
+    """Removes processes, mounts, namespaces, links, the firewall, control groups, disks, and last the blackholes.
 
     Raises:
         MachineError: something cannot be removed. The blackholes stay then.
@@ -50,13 +52,15 @@ def remove_everything(state_dir: Path) -> None:
         return
     names = Names.of(state_dir)
     end_marked(STATE_MARKER, str(state_dir))
-    _unmount_below(instances_in(state_dir))
+    for folder in _folders(state_dir):
+        _unmount_below(folder)
     _remove_network(names)
     remove_trees(clouds_groups(names.cgroup))
     if made.uplink and not made.uplink_forwarded:
         _set_forwarding(made.uplink, "0")
     for volume in volumes_in(state_dir):
         volume.unlink()
+    shutil.rmtree(images_in(state_dir), ignore_errors=True)
     left = leftovers(state_dir)
     if left:
         raise MachineError(f"cannot be removed: {', '.join(left)}. Remove it by hand, then run `down` again")
@@ -67,13 +71,18 @@ def remove_everything(state_dir: Path) -> None:
 def leftovers(state_dir: Path) -> list[str]:
     """Returns what a cloud's machines still have on this machine, apart from the blackholes, in words."""
     names = Names.of(state_dir)
-    found = [f"mount {path}" for path in _mounts_below(instances_in(state_dir))]
+    found = [f"mount {path}" for folder in _folders(state_dir) for path in _mounts_below(folder)]
     found += [f"network namespace {name}" for name in _namespaces(names)]
     found += [f"link {name}" for name in _links(names)]
     if succeeds("nft", "list", "table", "ip", names.table):
         found.append(f"nftables table {names.table}")
     found += [f"control group {path}" for path in clouds_groups(names.cgroup)]
     return found
+
+
+def _folders(state_dir: Path) -> tuple[Path, Path]:
+    """Returns the folders with mounts, those first that are mounted over others."""
+    return instances_in(state_dir), images_in(state_dir)
 
 
 def _remove_network(names: Names) -> None:

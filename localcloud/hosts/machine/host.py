@@ -40,7 +40,7 @@ class MachineHost:
         self._user_data = "none"
         directory = shared.configuration.instance_dir(spec.instance_id)
         self._directory = directory
-        self._volume = Volume(directory.path, shared.image, spec.volume_gb)
+        self._volume = Volume(directory.path, spec.volume_gb)
         self._groups = ControlGroups(shared.names.cgroup, spec.instance_id)
         self._services = Services(spec, shared.configuration)
         self._faults = MachineFaults(self._groups, self._volume)
@@ -72,6 +72,7 @@ class MachineHost:
             return
         try:
             self._directory.path.mkdir(parents=True, exist_ok=True)
+            await self._shared.snapshots.volume_is_free(self._spec.instance_id)
             await asyncio.to_thread(self._prepare)
             assert self._namespace
             await self._services.start(self._namespace)
@@ -105,7 +106,7 @@ class MachineHost:
         await asyncio.to_thread(self._groups.remove)
 
     def _prepare(self) -> None:
-        self._volume.attach()
+        self._volume.attach(self._shared.layers(self._spec))
         seed(self._volume.root, self._shared.environment(self._spec))
         subnet = self._shared.subnet(self._spec)
         self._namespace = self._shared.bridges.plug(self._spec, subnet)

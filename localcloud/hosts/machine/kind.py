@@ -10,6 +10,7 @@ from typing import IO
 
 from localcloud.hosts.machine import record, requirements
 from localcloud.hosts.machine.cleanup import remove_everything, remove_leftovers
+from localcloud.hosts.machine.disk.snapshots import Snapshots
 from localcloud.hosts.machine.disk.volume import volumes_in
 from localcloud.hosts.machine.firewall.firewall import Firewall
 from localcloud.hosts.machine.firewall.foreign import check_lets_pass
@@ -52,6 +53,7 @@ class Machines:
         self._configuration = configuration
         self._report = report
         self._names = Names.of(configuration.state_dir)
+        self._snapshots = Snapshots(configuration.state_dir)
         self._lock: IO[str] | None = None
         self._firewall: Firewall | None = None
         self._shared: Shared | None = None
@@ -84,10 +86,10 @@ class Machines:
             forwarding.write_text("1")
         bridges = Bridges(self._names, settings.public_cidr)
         bridges.open()
-        self._shared = Shared(self._configuration, self._names, image, bridges, Network())
+        self._shared = Shared(self._configuration, self._names, image, self._snapshots, bridges, Network())
 
     def follow(self, wanted: Wanted) -> None:
-        """Lets firewall and routes follow, before a machine that they are for starts.
+        """Lets firewall, routes and images follow, before a machine that they are for starts.
 
         Raises:
             MachineError: the firewall cannot be set. No machine runs without it, so the cloud ends.
@@ -97,7 +99,9 @@ class Machines:
         self._firewall.follow(wanted.network, wanted.hosts)
         self._shared.bridges.follow_subnets(wanted.network.subnets)
         self._shared.bridges.follow_public(wanted.hosts)
-        self._delete_volumes({spec.instance_id for spec in wanted.hosts} | set(wanted.waiting))
+        self._snapshots.follow(wanted.images)
+        in_use = {spec.instance_id for spec in wanted.hosts} | self._snapshots.copied
+        self._delete_volumes(in_use | set(wanted.waiting))
 
     def make(self, spec: HostSpec) -> MachineHost:
         """Returns a machine that has not started."""
@@ -118,4 +122,5 @@ class Machines:
         """
         if self._lock:
             with self._lock:
+                await self._snapshots.end()
                 await asyncio.to_thread(remove_everything, self._configuration.state_dir)

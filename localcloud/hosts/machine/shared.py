@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from localcloud.hosts.machine.disk.snapshots import Snapshots
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.network.bridges import Bridges
 from localcloud.hosts.machine.tools import MachineError
@@ -15,11 +16,12 @@ from localcloud.link.spec import HostSpec
 
 @dataclass
 class Shared:
-    """The image, the bridges, and the network as the API describes it now."""
+    """The image of Debian, the images made of machines, the bridges, and the network as the API describes it now."""
 
     configuration: HostsConfiguration
     names: Names
     image: Path
+    snapshots: Snapshots
     bridges: Bridges
     network: Network
 
@@ -33,6 +35,14 @@ class Shared:
         if found is None:
             raise MachineError(f"its subnet {spec.subnet_id} does not exist any more")
         return found
+
+    def layers(self, spec: HostSpec) -> list[Path]:
+        """Returns the folders that an instance's image consists of, the upmost first.
+
+        Raises:
+            MachineError: the image was not made.
+        """
+        return [*self.snapshots.layers(spec.image_id), self.image]
 
     def environment(self, spec: HostSpec) -> dict[str, str]:
         """Returns the variables of every session and service of a machine. EC2 sets none of them.

@@ -1,23 +1,31 @@
-"""The volume of one machine: an ext4 file system in a sparse file, as the upper layer over the image."""
+"""The volume of one machine: an ext4 file system in a sparse file, as the upper layer over its image."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from localcloud.hosts.machine.tools import MachineError, run
-from localcloud.link.instance_dir import instances_in
+from localcloud.link.instance_dir import InstanceDir, instances_in
 
 GIB = 1024**3
 SMALLEST_PIECE_BYTES = 4096
 FILE = "volume.ext4"
+UPPER = "upper"
+"""The folder in the file system with what the machine has written."""
 
 
 def volumes_in(state_dir: Path) -> list[Path]:
     """Returns the files of all volumes in a state folder. Each lies in the folder of its instance."""
     return sorted(instances_in(state_dir).glob(f"*/{FILE}"))
+
+
+def volume_of(state_dir: Path, instance_id: str) -> Path:
+    """Returns the file of an instance's volume."""
+    return InstanceDir.of(state_dir, instance_id).path / FILE
 
 
 class Volume:
@@ -26,9 +34,8 @@ class Volume:
     The volume has the size that the launch asked for. On this machine it takes what is really written.
     """
 
-    def __init__(self, path: Path, image: Path, size_gb: int) -> None:
+    def __init__(self, path: Path, size_gb: int) -> None:
         self._path = path
-        self._image = image
         self._size_gb = size_gb
 
     @property
@@ -48,8 +55,11 @@ class Volume:
     def _filler(self) -> Path:
         return self._mounted / "filler"
 
-    def attach(self) -> None:
+    def attach(self, image: Sequence[Path]) -> None:
         """Makes the volume, unless there is one, and mounts it over the image.
+
+        Args:
+            image: the folders that the image consists of, the upmost first.
 
         Raises:
             MachineError: it cannot be made or mounted. Nothing stays mounted then.
@@ -60,11 +70,11 @@ class Volume:
             if not self._file.exists():
                 self._make()
             run("mount", "-o", "loop", str(self._file), str(self._mounted))
-            upper, work = self._mounted / "upper", self._mounted / "work"
+            upper, work = self._mounted / UPPER, self._mounted / "work"
             upper.mkdir(exist_ok=True)
             work.mkdir(exist_ok=True)
             upper.chmod(0o755)
-            layers = f"lowerdir={self._image},upperdir={upper},workdir={work}"
+            layers = f"lowerdir={':'.join(map(str, image))},upperdir={upper},workdir={work}"
             run("mount", "-t", "overlay", "overlay", "-o", layers, str(self.root))
         except (OSError, MachineError) as error:
             self.detach()

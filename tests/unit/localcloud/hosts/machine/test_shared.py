@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from localcloud.hosts.machine.disk.snapshots import Snapshots
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.shared import Shared
 from localcloud.link.configuration import HostsConfiguration
@@ -21,7 +22,7 @@ NO_BRIDGES = cast(Any, None)
 def shared(tmp_path: Path) -> Shared:
     """What the machines of a cloud on a port of its own share."""
     configuration = HostsConfiguration(Settings(port=5599, region="eu-west-1"), tmp_path)
-    return Shared(configuration, Names("cvabc123"), tmp_path, NO_BRIDGES, Network())
+    return Shared(configuration, Names("cvabc123"), tmp_path, Snapshots(tmp_path), NO_BRIDGES, Network())
 
 
 def test_sessions_know_where_the_api_answers(shared: Shared) -> None:
