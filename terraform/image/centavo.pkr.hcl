@@ -42,6 +42,24 @@ variable "instance_type" {
   default = "c5.large"
 }
 
+variable "subnet_id" {
+  type        = string
+  description = "Subnet in which the image is made, for accounts without a default VPC. Its way to the internet has to reach Debian's package mirrors."
+  default     = ""
+}
+
+variable "public_address" {
+  type        = bool
+  description = "Whether the machine gets a public address in subnet_id. Without one this machine has to reach its private address."
+  default     = true
+}
+
+variable "ssh_from" {
+  type        = list(string)
+  description = "Ranges of addresses that may open SSH to the machine while the image is made."
+  default     = ["0.0.0.0/0"]
+}
+
 variable "system_packages" {
   type        = list(string)
   description = "What environments' main.tf names as system_packages."
@@ -73,6 +91,11 @@ source "amazon-ebs" "node" {
   instance_type = var.instance_type
   ami_name      = "centavo-${substr(var.digest, 0, 12)}-{{timestamp}}"
   ssh_username  = var.login_user
+
+  # Nothing but the subnet is named: Packer asks EC2 for its VPC. In the default VPC every machine has a public address.
+  subnet_id                             = var.subnet_id
+  associate_public_ip_address           = var.subnet_id == "" ? null : var.public_address
+  temporary_security_group_source_cidrs = var.ssh_from
 
   source_ami_filter {
     owners      = [var.base_owner]

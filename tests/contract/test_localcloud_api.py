@@ -55,7 +55,7 @@ def test_the_price_list_tells_what_runs_beside_the_instances(
 
 
 def test_the_image_that_the_environment_aws_names_is_there(cloud: LocalCloud) -> None:
-    text = (REPOSITORY / "terraform" / "environments" / "aws" / "main.tf").read_text()
+    text = (REPOSITORY / "terraform" / "environments" / "aws" / "variables.tf").read_text()
     found = re.search(r'owner = "(\d+)".*\n\s+name  = "([^"]+)"', text)
     assert found is not None
     wanted = [{"Name": "name", "Values": [found.group(2)]}]

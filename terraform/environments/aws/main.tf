@@ -58,11 +58,7 @@ module "centavo" {
   nat_gateways       = 1
   placement_group    = true
 
-  # Its Python 3.11 is the one that the training is tested on.
-  image = {
-    owner = "136693071363" # Debian
-    name  = "debian-12-amd64-20251006-2257"
-  }
+  image      = var.image
   login_user = "admin"
 
   controller_on_head = { state_bucket = local.state_bucket, state_key = local.state_bucket == null ? null : local.state_key }

@@ -1,5 +1,5 @@
-# The first two variables say what the nodes are. Change their defaults here. Or set them for a while from outside, as
-# TF_VAR_flavors and TF_VAR_head.
+# The first three variables say what the nodes are. Change their defaults here. Or set them for a while from outside, as
+# TF_VAR_flavors, TF_VAR_head and TF_VAR_image.
 variable "flavors" {
   description = "Instance types that a fleet may have. market = \"spot\" buys a flavor at the spot price: EC2 then places it by its strategy price-capacity-optimized. on_demand_base = 2 buys the first two of its nodes on demand."
   type        = map(object({ max_nodes = number, volume_gb = number, market = optional(string, "on-demand"), on_demand_base = optional(number, 0) }))
@@ -22,6 +22,17 @@ variable "head" {
     instance_type = "t3.small"
     volume_gb     = 30
     ssh_from      = []
+  }
+}
+
+# Debian's Python 3.11 is the one that the training is tested on. `make image` makes an image of your own (owner "self") from it, whose
+# nodes install nothing.
+variable "image" {
+  description = "Machine image of all nodes, by its owner and its whole name."
+  type        = object({ owner = string, name = string })
+  default = {
+    owner = "136693071363" # Debian
+    name  = "debian-12-amd64-20251006-2257"
   }
 }
 

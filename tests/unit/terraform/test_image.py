@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.packer import has_plugins, without_what_is_too_new
 from tests.support.wheelhouse import PACKAGES, tiny_wheelhouse
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -70,12 +71,6 @@ def test_a_machine_without_packer_is_told_what_to_install(tmp_path: Path) -> Non
     assert done.returncode == 1 and "Install Packer" in done.stderr
 
 
-FIRST_WITH_PLUGINS = (1, 7)
-"""Since this version Packer has `packer init`, and the block `required_plugins`. Debian 12 has 1.6.6."""
-TOO_NEW = (r"(?ms)^packer \{.*?^\}\n", r"(?ms)^  metadata_options \{.*?^  \}\n", r"(?m)^  imds_support .*\n")
-"""The parts of the template that Packer 1.6.6 does not know."""
-
-
 class Packer:
     """The real Packer, with the template as this version of it can read it."""
 
@@ -85,9 +80,7 @@ class Packer:
         programs = Path(sys.executable).parent  # Packer asks ansible-playbook for its version
         own = {"PACKER_CONFIG_DIR": str(folder), "PACKER_CACHE_DIR": str(folder), "CHECKPOINT_DISABLE": "1"}
         self.environment = {**os.environ, **own, "PATH": f"{programs}:{os.environ['PATH']}"}
-        numbers = re.search(r"v(\d+)\.(\d+)", self.run("version").stdout)
-        assert numbers is not None
-        self.has_plugins = tuple(map(int, numbers.groups())) >= FIRST_WITH_PLUGINS
+        self.has_plugins = has_plugins(self.run("version").stdout)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -95,10 +88,7 @@ class Packer:
         )
 
     def write(self, template: str) -> None:
-        for pattern in () if self.has_plugins else TOO_NEW:
-            template, found = re.subn(pattern, "", template)
-            assert found == 1, pattern
-        self.file.write_text(template)
+        self.file.write_text(template if self.has_plugins else without_what_is_too_new(template))
 
     def validate(self, ansible: Path = ROOT / "ansible") -> subprocess.CompletedProcess[str]:
         given = {"ansible": ansible, "archive": self.archive, "digest": "d" * 64, "wheelhouse": '{"digest": "d"}'}
