@@ -117,6 +117,14 @@ def test_a_wanted_service_is_started_and_a_second_start_changes_nothing(node: No
     assert node.start() == ""
 
 
+def test_the_worker_is_started_before_the_others(node: Node) -> None:
+    names = ["shipper", "warden", "worker"]
+    for name in names:
+        node.service(name, f"sh -c 'touch {node.root}/{name}.began; exec sleep 1000'", startsecs=1)
+    node.start()
+    assert sorted(names, key=lambda name: (node.root / f"{name}.began").stat().st_mtime_ns)[0] == "worker"
+
+
 def test_a_service_that_has_left_is_started_anew_when_it_is_wanted_again(node: Node) -> None:
     node.service("worker", "true")
     node.run("start")
