@@ -2,11 +2,12 @@
 
 Both train the same sizes on the same batches with the same dropout, label smoothing and Adam: the trainer's own model,
 optimiser and gradient exchange (Horovod over gloo) against `torch.nn.Transformer` with DistributedDataParallel over
-gloo. One contestant runs at a time, they take turns for several rounds, one thread per process, and the median round
-counts. PyTorch lives in an environment of its own (`.venv-bench`, made at the first run): it wants another numpy.
+gloo, both eager and by `torch.compile`. One contestant runs at a time, they take turns for several rounds, one thread
+per process, and the median round counts. PyTorch lives in an environment of its own (`.venv-bench`, made at the first
+run): it wants another numpy.
 
 Each contestant runs in float32 and in bfloat16; its faster one counts, provided that its loss after the same updates is
-within 2% of its float32 loss. The result is `runs/bench/trainer.json`.
+within 2% of its float32 loss. The ratio is to the faster one of PyTorch's two. The result is `runs/bench/trainer.json`.
 
 Where the time of a step of `tiny` went with GluonNLP's blocks (MXNet's profiler, 128 x 16 tokens, vocabulary 8000,
 one thread), 1.25 s, and what `trainer.model.fused_graph` with `trainer.model.kernels` did about it:
@@ -46,6 +47,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTESTANTS = Path(__file__).with_name("contestants")
@@ -53,6 +55,7 @@ TORCH = "torch==2.13.0"
 MODELS = {"tiny": (128, 16), "base": (32, 16)}
 """Sentences per process and tokens per sentence, as measured before (1.11 and 1.5 times PyTorch)."""
 PRECISIONS = ("float32", "bfloat16")
+CENTAVO, EAGER, COMPILED = "centavo", "pytorch", "pytorch-compiled"
 LOSS_TOLERANCE = 0.02
 LIMIT_S = 900
 
@@ -69,6 +72,7 @@ class Job:
     warmup_steps: int
     steps: int
     processes: int
+    compiled: bool = False
 
 
 def torch_python() -> Path:
@@ -84,8 +88,9 @@ def torch_python() -> Path:
 
 def command_of(contestant: str, job: Job) -> list[str]:
     """Returns the command that starts the contestant on this machine."""
-    arguments = [str(CONTESTANTS / f"{contestant}.py"), json.dumps(asdict(job))]
-    if contestant == "pytorch":
+    program = EAGER if contestant == COMPILED else contestant
+    arguments = [str(CONTESTANTS / f"{program}.py"), json.dumps(asdict(job))]
+    if program == EAGER:
         return [str(torch_python()), *arguments]
     if job.processes == 1:
         return [sys.executable, "-W", "ignore", *arguments]
@@ -128,37 +133,38 @@ def faster_at_equal_loss(measured: dict[str, list[dict[str, float]]]) -> tuple[s
     return best, medians[best]
 
 
-def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[str, object]:
+def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Makes all rounds of one model with one number of processes, in turns."""
     rounds: dict[str, dict[str, list[dict[str, float]]]] = {
-        contestant: {precision: [] for precision in arguments.precisions} for contestant in ("centavo", "pytorch")
+        contestant: {precision: [] for precision in arguments.precisions} for contestant in (CENTAVO, EAGER, COMPILED)
     }
     sentences, length = MODELS[preset]
     for _ in range(arguments.rounds):
         for precision in arguments.precisions:
             for contestant, by_precision in rounds.items():
-                job = Job(preset, precision, sentences, length, 8000, 3, arguments.steps, processes)
+                compiled = contestant == COMPILED
+                job = Job(preset, precision, sentences, length, 8000, 3, arguments.steps, processes, compiled)
                 by_precision[precision].append(run(contestant, job))
-    precision, tokens_per_s = faster_at_equal_loss(rounds["centavo"])
-    torch_precision, torch_tokens_per_s = faster_at_equal_loss(rounds["pytorch"])
+    best = {contestant: faster_at_equal_loss(by_precision) for contestant, by_precision in rounds.items()}
+    fastest = max(best[EAGER][1], best[COMPILED][1])
     return {
-        "centavo_tokens_per_s": round(tokens_per_s),
-        "pytorch_tokens_per_s": round(torch_tokens_per_s),
-        "ratio": round(tokens_per_s / torch_tokens_per_s, 2),
-        "centavo_precision": precision,
-        "pytorch_precision": torch_precision,
+        **{contestant: {"tokens_per_s": round(speed), "precision": low} for contestant, (low, speed) in best.items()},
+        "ratio": round(best[CENTAVO][1] / fastest, 2),
         "rounds": rounds,
     }
 
 
-def table(results: dict[str, dict[str, dict[str, object]]]) -> str:
-    """Returns the results as a table: tokens per second by model and processes."""
-    lines = [f"{'model':6} {'processes':>9} {'centavo (tokens/s)':>28} {'pytorch (tokens/s)':>28} {'ratio':>6}"]
+def table(results: dict[str, dict[str, dict[str, Any]]]) -> str:
+    """Returns the results as a table: target tokens per second by model and processes."""
+    contestants = (CENTAVO, EAGER, COMPILED)
+    heads = "".join(f"{f'{contestant} (tokens/s)':>29}" for contestant in contestants)
+    lines = [f"{'model':6} {'processes':>9}{heads} {'ratio':>6}"]
     for preset, by_processes in results.items():
         for processes, one in by_processes.items():
-            centavo = f"{one['centavo_tokens_per_s']} ({one['centavo_precision']})"
-            pytorch = f"{one['pytorch_tokens_per_s']} ({one['pytorch_precision']})"
-            lines.append(f"{preset:6} {processes:>9} {centavo:>28} {pytorch:>28} {one['ratio']:>6}")
+            speeds = [
+                f"{one[contestant]['tokens_per_s']} ({one[contestant]['precision']})" for contestant in contestants
+            ]
+            lines.append(f"{preset:6} {processes:>9}{''.join(f'{speed:>29}' for speed in speeds)} {one['ratio']:>6}")
     return "\n".join(lines)
 
 
@@ -173,7 +179,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "trainer.json")
     arguments = parser.parse_args()
     torch_python()
-    results: dict[str, dict[str, dict[str, object]]] = {}
+    results: dict[str, dict[str, dict[str, Any]]] = {}
     for preset in arguments.models:
         results[preset] = {}
         for processes in arguments.processes:

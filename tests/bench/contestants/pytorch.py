@@ -1,4 +1,8 @@
-"""PyTorch's side of the bench: its own nn.Transformer, fused Adam, and DistributedDataParallel over gloo."""
+"""PyTorch's side of the bench: its own nn.Transformer, fused Adam, and DistributedDataParallel over gloo.
+
+It runs eagerly, or as `torch.compile` makes it (Ansel et al., "PyTorch 2", ASPLOS 2024). The first steps, which are not
+measured, compile it.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +59,8 @@ def train(rank: int) -> None:
     if ASKED["processes"] > 1:
         torch.distributed.init_process_group("gloo", rank=rank, world_size=ASKED["processes"])
         made = nn.parallel.DistributedDataParallel(made)
+    if ASKED["compiled"]:
+        made = torch.compile(made)
     optimizer = torch.optim.Adam(made.parameters(), task.LEARNING_RATE, task.BETAS, task.EPSILON, fused=True)
     low = ASKED["precision"] == "bfloat16"
 
