@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from tests.rehearse.place import HEAD, REGION, Place
 from tests.rehearse.running import RehearsalError
-from tests.support.packer import has_plugins, without_what_is_too_new
+from tests.support.packer import has_plugins, own_folder, without_what_is_too_new
 
 CIDR = "10.20.240.0/24"
 """Where the image is made: in the cloud's range, and in none of the cluster's subnets."""
@@ -74,8 +74,7 @@ class Bakery:
 
     def _environment(self) -> dict[str, str]:
         usual = self.place.process_environment()
-        own = {"PACKER_CONFIG_DIR": str(self.folder), "PACKER_CACHE_DIR": str(self.folder), "CHECKPOINT_DISABLE": "1"}
-        return {**usual, **own, "PATH": f"{self.folder}:{usual['PATH']}", "PYTHON": sys.executable}
+        return {**usual, **own_folder(self.folder), "PATH": f"{self.folder}:{usual['PATH']}", "PYTHON": sys.executable}
 
     def _subnet(self) -> str:
         """Makes a network with one subnet, which an internet gateway leads out of."""

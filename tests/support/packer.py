@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 FIRST_WITH_PLUGINS = (1, 7)
 """Since this version Packer has `packer init`, and the block `required_plugins`. Debian 12 has 1.6.6."""
 TOO_NEW = (r"(?ms)^packer \{.*?^\}\n", r"(?ms)^  metadata_options \{.*?^  \}\n", r"(?m)^  imds_support .*\n")
 """The parts of the template that Packer 1.6.6 does not know."""
+
+
+def own_folder(folder: Path) -> dict[str, str]:
+    """Returns the variables by which Packer keeps its files in a folder, and asks no server for newer versions."""
+    return {"PACKER_CONFIG_DIR": str(folder), "PACKER_CACHE_DIR": str(folder), "CHECKPOINT_DISABLE": "1"}
 
 
 def has_plugins(said: str) -> bool:

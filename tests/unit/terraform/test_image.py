@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.packer import has_plugins, without_what_is_too_new
+from tests.support.packer import has_plugins, own_folder, without_what_is_too_new
 from tests.support.wheelhouse import PACKAGES, tiny_wheelhouse
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,8 +78,7 @@ class Packer:
         self.file, self.archive = folder / "centavo.pkr.hcl", folder / "wheelhouse.tar"
         self.archive.touch()
         programs = Path(sys.executable).parent  # Packer asks ansible-playbook for its version
-        own = {"PACKER_CONFIG_DIR": str(folder), "PACKER_CACHE_DIR": str(folder), "CHECKPOINT_DISABLE": "1"}
-        self.environment = {**os.environ, **own, "PATH": f"{programs}:{os.environ['PATH']}"}
+        self.environment = {**os.environ, **own_folder(folder), "PATH": f"{programs}:{os.environ['PATH']}"}
         self.has_plugins = has_plugins(self.run("version").stdout)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
