@@ -55,7 +55,7 @@ TORCH = "torch==2.13.0"
 MODELS = {"tiny": (128, 16), "base": (32, 16)}
 """Sentences per process and tokens per sentence, as measured before (1.11 and 1.5 times PyTorch)."""
 PRECISIONS = ("float32", "bfloat16")
-CENTAVO, EAGER, COMPILED = "centavo", "pytorch", "pytorch-compiled"
+CENTAVO, EAGER, COMPILED = WAYS = ("centavo", "pytorch", "pytorch-compiled")
 LOSS_TOLERANCE = 0.02
 LIMIT_S = 900
 
@@ -72,7 +72,6 @@ class Job:
     warmup_steps: int
     steps: int
     processes: int
-    compiled: bool = False
 
 
 def torch_python() -> Path:
@@ -89,7 +88,8 @@ def torch_python() -> Path:
 def command_of(contestant: str, job: Job) -> list[str]:
     """Returns the command that starts the contestant on this machine."""
     program = EAGER if contestant == COMPILED else contestant
-    arguments = [str(CONTESTANTS / f"{program}.py"), json.dumps(asdict(job))]
+    asked = {**asdict(job), "compiled": contestant == COMPILED}
+    arguments = [str(CONTESTANTS / f"{program}.py"), json.dumps(asked)]
     if program == EAGER:
         return [str(torch_python()), *arguments]
     if job.processes == 1:
@@ -136,14 +136,13 @@ def faster_at_equal_loss(measured: dict[str, list[dict[str, float]]]) -> tuple[s
 def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Makes all rounds of one model with one number of processes, in turns."""
     rounds: dict[str, dict[str, list[dict[str, float]]]] = {
-        contestant: {precision: [] for precision in arguments.precisions} for contestant in (CENTAVO, EAGER, COMPILED)
+        contestant: {precision: [] for precision in arguments.precisions} for contestant in WAYS
     }
     sentences, length = MODELS[preset]
     for _ in range(arguments.rounds):
         for precision in arguments.precisions:
             for contestant, by_precision in rounds.items():
-                compiled = contestant == COMPILED
-                job = Job(preset, precision, sentences, length, 8000, 3, arguments.steps, processes, compiled)
+                job = Job(preset, precision, sentences, length, 8000, 3, arguments.steps, processes)
                 by_precision[precision].append(run(contestant, job))
     best = {contestant: faster_at_equal_loss(by_precision) for contestant, by_precision in rounds.items()}
     fastest = max(best[EAGER][1], best[COMPILED][1])
@@ -156,14 +155,11 @@ def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[
 
 def table(results: dict[str, dict[str, dict[str, Any]]]) -> str:
     """Returns the results as a table: target tokens per second by model and processes."""
-    contestants = (CENTAVO, EAGER, COMPILED)
-    heads = "".join(f"{f'{contestant} (tokens/s)':>29}" for contestant in contestants)
+    heads = "".join(f"{f'{contestant} (tokens/s)':>29}" for contestant in WAYS)
     lines = [f"{'model':6} {'processes':>9}{heads} {'ratio':>6}"]
     for preset, by_processes in results.items():
         for processes, one in by_processes.items():
-            speeds = [
-                f"{one[contestant]['tokens_per_s']} ({one[contestant]['precision']})" for contestant in contestants
-            ]
+            speeds = [f"{one[way]['tokens_per_s']} ({one[way]['precision']})" for way in WAYS]
             lines.append(f"{preset:6} {processes:>9}{''.join(f'{speed:>29}' for speed in speeds)} {one['ratio']:>6}")
     return "\n".join(lines)
 
