@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from localcloud.hosts.machine.network.namespace import NAMESPACES, is_folder_mounted
 from tests.support.local_cloud import command, wait_until, write_config
 from tests.support.machine_cloud import MachineCloud, random_ranges, traces
 
@@ -32,6 +34,18 @@ def test_down_removes_a_cloud_with_its_machines(before: dict[str, list[str]], tm
     with MachineCloud(tmp_path) as cloud:
         cloud.ready(cloud.launch("head"))
         assert traces() != before
+    assert traces() == before
+
+
+def test_down_unmounts_the_folder_of_namespaces_where_the_cloud_was_the_first_to_use_it(tmp_path: Path) -> None:
+    if is_folder_mounted():
+        assert not list(NAMESPACES.iterdir()), "this test needs a machine without network namespaces"
+        subprocess.run(["umount", str(NAMESPACES)], check=True)
+    before = traces()
+    with MachineCloud(tmp_path) as cloud:
+        cloud.ready(cloud.launch("head"))
+        assert is_folder_mounted()
+    assert not is_folder_mounted()
     assert traces() == before
 
 

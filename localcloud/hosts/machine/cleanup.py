@@ -13,7 +13,7 @@ from localcloud.hosts.machine.disk.volume import volumes_in
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.network import ranges
 from localcloud.hosts.machine.network.bridges import KERNEL
-from localcloud.hosts.machine.network.namespace import NAMESPACES
+from localcloud.hosts.machine.network.namespace import NAMESPACES, is_folder_mounted
 from localcloud.hosts.machine.tools import MachineError, run, succeeds
 from localcloud.link.image import images_in
 from localcloud.link.instance_dir import instances_in
@@ -56,6 +56,8 @@ def remove_everything(state_dir: Path) -> None:
         _unmount_below(folder)
     _remove_network(names)
     remove_trees(clouds_groups(names.cgroup))
+    if not made.namespaces_mounted:
+        _unmount_namespaces()
     if made.uplink and not made.uplink_forwarded:
         _set_forwarding(made.uplink, "0")
     for volume in volumes_in(state_dir):
@@ -96,6 +98,12 @@ def _remove_network(names: Names) -> None:
 
 def _namespaces(names: Names) -> list[str]:
     return sorted(path.name for path in NAMESPACES.glob(f"{names.prefix}-*"))
+
+
+def _unmount_namespaces() -> None:
+    """Unmounts the folder of network namespaces, unless another program has made one meanwhile."""
+    if is_folder_mounted() and not any(NAMESPACES.iterdir()):
+        succeeds("umount", str(NAMESPACES))
 
 
 def _links(names: Names) -> list[str]:

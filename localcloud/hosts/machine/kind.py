@@ -21,6 +21,7 @@ from localcloud.hosts.machine.image.store import build_with_mmdebstrap, default_
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.network import ranges
 from localcloud.hosts.machine.network.bridges import KERNEL, Bridges, uplink
+from localcloud.hosts.machine.network.namespace import is_folder_mounted
 from localcloud.hosts.machine.shared import Shared
 from localcloud.hosts.machine.tools import MachineError
 from localcloud.link.configuration import HostsConfiguration
@@ -77,6 +78,7 @@ class Machines:
             public_cidr=settings.public_cidr,
             uplink=way.name,
             uplink_forwarded=way.forwarded,
+            namespaces_mounted=is_folder_mounted(),
         )
         record.write(state_dir, made)
         ranges.claim([settings.private_cidr, settings.public_cidr])

@@ -13,7 +13,15 @@ from localcloud.support.files import write_atomically
 
 
 class Record(BaseModel):
-    """The ranges that were made blackholes, and how this machine treated packets from its uplink before."""
+    """The ranges that were made blackholes, and how this machine was before the cloud.
+
+    Attributes:
+        private_cidr: The range of private addresses.
+        public_cidr: The range of public addresses.
+        uplink: The interface to the internet; None where there is none.
+        uplink_forwarded: Whether packets from the uplink were forwarded.
+        namespaces_mounted: Whether the folder of network namespaces was mounted. The first `ip netns add` mounts it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -21,6 +29,7 @@ class Record(BaseModel):
     public_cidr: str
     uplink: str | None = None
     uplink_forwarded: bool = True
+    namespaces_mounted: bool = True
 
 
 def write(state_dir: Path, record: Record) -> None:
