@@ -110,7 +110,7 @@ format: setup ## Format all sources
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; terraform fmt -recursive terraform
 
 ##@ Measuring (results under runs/bench)
-.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal bench-look bench-data bench-deadlines
+.PHONY: bench-trainer bench-bleu bench-elastic bench-balance bench-replicas bench-policies bench-decide bench-report bench-journal bench-look bench-data bench-deadlines bench-detached bench-configure
 bench-trainer: setup ## Measure training throughput beside PyTorch's
 	@$(BIN)/python tests/bench/bench_trainer.py $(OPTIONS)
 bench-bleu: setup ## Measure BLEU on Multi30k (MULTI30K_DIR=); continues where it was stopped
@@ -131,6 +131,10 @@ bench-report: setup ## Time the report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
 bench-journal: setup ## Measure the journal of 10,000 passes of 1,000 nodes
 	@$(BIN)/python -m tests.bench.bench_journal $(OPTIONS)
+bench-detached: setup ## Measure what handing a run to the head costs its training, beside a watched run
+	@$(BIN)/python -m tests.bench.bench_detached $(OPTIONS)
+bench-configure: setup ## Measure configuring 1, 5 and 50 fresh nodes
+	@$(BIN)/python -m tests.bench.bench_configure $(OPTIONS)
 bench-data: setup ## Measure preparing and reading a corpus of 50,000 and of 500,000 pairs (OPTIONS="--pairs 5000000")
 	@$(BIN)/python -m tests.bench.bench_data $(OPTIONS)
 bench-look: setup ## Time a look at 200 and at 1,000 nodes, with their reports on the head and without
