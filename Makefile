@@ -72,18 +72,21 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Developing
-# How many tests run at a time: more than a small machine's two cores, since long tests mostly wait. Each file's tests stay
+# How many tests run at a time: twice a small machine's two cores, since long tests mostly wait. Each file's tests stay
 # together, in order; tests/conftest.py says what else does.
-WORKERS ?= 3
+WORKERS ?= 4
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
-.PHONY: setup wheelhouse image test test-terraform test-long test-fast faults storm nights rehearse mutants lint house format
+.PHONY: setup wheelhouse image test test-beside test-python test-terraform test-long test-fast faults storm nights rehearse mutants lint house format
 wheelhouse: ## Build the packages of AWS's nodes now, which a run does otherwise (OPTIONS="--python 3.11 --glibc 2.36")
 	@$(or $(PYTHON),python3) requirements/wheelhouse.py build $(OPTIONS) >/dev/null && echo "The wheelhouse is in the cache."
 image: ## Make a machine image of a node with Packer, from the same roles (OPTIONS="-var region=eu-west-1")
 	@PATH="$(BIN):$$PATH" terraform/image/build $(OPTIONS)
 test: setup ## Run the linters, the tests, and the whole job end to end
-	@$(MAKE) --no-print-directory -j2 --output-sync=target lint test-terraform
-	@$(BIN)/python -m pytest tests -m "not long" $(SIDE_BY_SIDE)
+	@$(MAKE) --no-print-directory -j3 test-beside test-python
+test-beside: setup
+	@$(MAKE) --no-print-directory --output-sync=target lint test-terraform
+test-python: setup ## Run the tests and the whole job end to end, without linters
+	@MAKEFLAGS= $(BIN)/python -m pytest tests -m "not long" $(SIDE_BY_SIDE)
 test-terraform: setup ## Test all Terraform code, offline
 	@terraform/test
 test-long: setup ## Run further whole jobs on localcloud, minutes each: killed and resumed, proposed and merged, Terraform alone

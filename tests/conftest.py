@@ -44,6 +44,7 @@ _LONGEST_FIRST = ("rehearse", "machine", "e2e", "contract", "faults", "nights", 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts the longest tests first, and says which run one after the other: `--dist loadgroup` keeps a group together.
 
+    Within a folder, files with slow tests come first: near the end only short ones are left, and all workers have some.
     A file is a group, since its tests share fixtures. All tests that boot machines are one group, since a computer has
     memory and addresses for one cloud of machines at a time.
     """
@@ -51,7 +52,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         folder = _folder(config, item)
         item.add_marker(pytest.mark.xdist_group("machines" if folder in ("rehearse", "machine") else str(item.path)))
     order = {folder: place for place, folder in enumerate(_LONGEST_FIRST)}
-    items.sort(key=lambda item: order.get(_folder(config, item), 0))
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (order.get(_folder(config, item), 0), item.path not in slow))
 
 
 def _folder(config: pytest.Config, item: pytest.Item) -> str:

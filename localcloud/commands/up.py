@@ -12,7 +12,7 @@ from pathlib import Path
 
 from localcloud.commands.client import ask
 from localcloud.commands.exit_status import BAD_CONFIG, FAILED, OK, OTHER_CONFIG, PORT_TAKEN, fail
-from localcloud.hosts.machine.kind import prepare
+from localcloud.hosts.machine.preparing import prepare
 from localcloud.hosts.machine.tools import MachineError
 from localcloud.settings import API_ADDRESS, Kind, Settings, load_settings
 from localcloud.state import Running, StateDir

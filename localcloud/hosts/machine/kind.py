@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from pathlib import Path
 from typing import IO
 
-from localcloud.hosts.machine import record, requirements
-from localcloud.hosts.machine.cleanup import remove_everything, remove_leftovers
+from localcloud.hosts.machine import record
+from localcloud.hosts.machine.cleanup import remove_everything
 from localcloud.hosts.machine.disk.snapshots import Snapshots
 from localcloud.hosts.machine.disk.volume import volumes_in
 from localcloud.hosts.machine.firewall.firewall import Firewall
-from localcloud.hosts.machine.firewall.foreign import check_lets_pass
 from localcloud.hosts.machine.firewall.table import Ranges, Uplink
 from localcloud.hosts.machine.host import MachineHost
-from localcloud.hosts.machine.image.from_here import recipe_from
-from localcloud.hosts.machine.image.store import build_with_mmdebstrap, default_folder, image_of
 from localcloud.hosts.machine.names import Names
 from localcloud.hosts.machine.network import ranges
 from localcloud.hosts.machine.network.bridges import KERNEL, Bridges, uplink
 from localcloud.hosts.machine.network.namespace import is_folder_mounted
+from localcloud.hosts.machine.preparing import prepare
 from localcloud.hosts.machine.shared import Shared
 from localcloud.hosts.machine.tools import MachineError
 from localcloud.link.configuration import HostsConfiguration
@@ -29,22 +25,8 @@ from localcloud.link.network import Network
 from localcloud.link.report import Report
 from localcloud.link.spec import HostSpec
 from localcloud.link.wanted import Wanted
-from localcloud.settings import MachineSettings
 
 log = logging.getLogger("localcloud.hosts")
-
-
-def prepare(settings: MachineSettings, state_dir: Path, tell: Callable[[str], None]) -> Path:
-    """Checks this machine, removes what an earlier cloud left, and returns the image, which is made if need be.
-
-    Raises:
-        MachineError: machines cannot be made here. Nothing was made.
-    """
-    requirements.check(state_dir)
-    remove_leftovers(state_dir)
-    ranges.check_unused([settings.private_cidr, settings.public_cidr])
-    check_lets_pass()
-    return image_of(recipe_from(), settings.image_dir or default_folder(), build_with_mmdebstrap, tell)
 
 
 class Machines:

@@ -24,6 +24,8 @@ from tests.support.local_cloud import (
     write_config,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def state_dir(tmp_path: Path) -> Iterator[Path]:

@@ -154,8 +154,8 @@ def test_ten_thousand_nodes_can_be_simulated():
 
 
 def test_the_same_seed_is_the_same_scenario_and_the_same_outcome():
-    assert random_scenario(11) == random_scenario(11)
-    first, again = (simulate(random_scenario(11), "cheapest-fleet") for _ in range(2))
+    assert random_scenario(14) == random_scenario(14)
+    first, again = (simulate(random_scenario(14), "cheapest-fleet") for _ in range(2))
     assert (first.cost_usd, first.time_s, first.moves) == (again.cost_usd, again.time_s, again.moves)
 
 

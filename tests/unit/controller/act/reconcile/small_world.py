@@ -7,8 +7,10 @@ what the groups are set to, whether the launcher runs, and whether the ranks tra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
 
 from controller.act.reconcile.actions import (
     Action,
@@ -37,9 +39,12 @@ class Way(int, Enum):
     WARM = 2
     TRAINS = 3
 
+    __hash__ = int.__hash__
 
-@dataclass(frozen=True, order=True)
-class Node:
+
+class Node(NamedTuple):
+    """A node. It is a tuple, as states are, since hundreds of thousands of them are compared and hashed."""
+
     flavor: str
     way: Way = Way.COLD
     is_member: bool = False
@@ -54,8 +59,7 @@ class Node:
         return self.is_doomed and (self.way is Way.COLD or (self.way is Way.WARM and not self.is_member))
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """A state of the world. Nodes are sorted, so that states that differ only in names are one."""
 
     goal: Goal
@@ -113,17 +117,23 @@ def _standing(node: Node, are_together: bool) -> Standing:
     return {Way.PENDING: Standing.PENDING, Way.COLD: Standing.COLD, Way.WARM: Standing.WARM}[node.way]
 
 
-def passed(state: State, view: View = View(), fails_at: int | None = None) -> State:  # noqa: B008
-    """Returns the state after one pass. The pass ends before the action of the number `fails_at`, as if it had failed.
+def passed(state: State, view: View = View()) -> State:  # noqa: B008
+    """Returns the state after one pass. Raises BrokenInvariantError if an action did what must never be done."""
+    *_, last = ways_through(state, view)
+    return last
+
+
+def ways_through(state: State, view: View) -> Iterator[State]:
+    """Yields the states after one pass in which the first action fails, the second one, and so on, and at last none.
 
     Raises:
         BrokenInvariantError: An action did what must never be done.
     """
-    for number, action in enumerate(next_actions(state.goal, seen(state, view))):
-        if number == fails_at:
-            break
+    actions = next_actions(state.goal, seen(state, view))
+    yield sort(state)
+    for action in actions:
         state = done(state, action)
-    return sort(state)
+        yield sort(state)
 
 
 def done(state: State, action: Action) -> State:  # noqa: PLR0911
@@ -131,25 +141,25 @@ def done(state: State, action: Action) -> State:  # noqa: PLR0911
     if isinstance(action, SetCapacity):
         return _with_capacity(state, action.fleet)
     if isinstance(action, Configure):
-        return _changed(state, action.nodes, lambda node: replace(node, way=max(node.way, Way.WARM)))
+        return _changed(state, action.nodes, lambda node: node._replace(way=max(node.way, Way.WARM)))
     if isinstance(action, SetHosts):
         return _with_hosts(state, {int(node) for node in action.nodes})
     if isinstance(action, LetGo):
-        return _changed(state, action.nodes, lambda node: replace(node, is_protected=False))
+        return _changed(state, action.nodes, lambda node: node._replace(is_protected=False))
     if isinstance(action, (Commit, Reached)):
-        return replace(state, goal=Goal(state.goal.target))
+        return state._replace(goal=Goal(state.goal.target))
     if isinstance(action, StartTraining):
-        return replace(state, launcher=LauncherState.RUNNING)
+        return state._replace(launcher=LauncherState.RUNNING)
     if isinstance(action, StopTraining):
-        stopped = tuple(replace(n, way=min(n.way, Way.WARM)) for n in state.nodes)
-        return replace(state, launcher=LauncherState.DEAD, nodes=stopped)
+        stopped = tuple(n._replace(way=min(n.way, Way.WARM)) for n in state.nodes)
+        return state._replace(launcher=LauncherState.DEAD, nodes=stopped)
     return state
 
 
 def _changed(state: State, names: Sequence[str], change) -> State:  # type: ignore[no-untyped-def]
     wanted = {int(name) for name in names}
     nodes = tuple(change(node) if place in wanted else node for place, node in enumerate(state.nodes))
-    return replace(state, nodes=nodes)
+    return state._replace(nodes=nodes)
 
 
 def _with_capacity(state: State, fleet: Fleet) -> State:
@@ -157,17 +167,18 @@ def _with_capacity(state: State, fleet: Fleet) -> State:
         training = sum(n.flavor == flavor and n.way is Way.TRAINS for n in state.nodes)
         if state.goal.target.size and fleet.count(flavor) < training:
             raise BrokenInvariantError(f"the capacity of {flavor} is lowered under what trains: {state}")
-    return replace(state, desired=tuple(fleet.count(flavor) for flavor in FLAVORS))
+    return state._replace(desired=tuple(fleet.count(flavor) for flavor in FLAVORS))
 
 
 def _with_hosts(state: State, places: set[int]) -> State:
     is_held = any(node.way is Way.TRAINS and node.is_member for node in state.nodes)
     if is_held and not any(state.nodes[place].way is Way.TRAINS for place in places):
         raise BrokenInvariantError(f"the hosts file names no holder of the parameters: {state}")
-    nodes = tuple(replace(node, is_member=place in places) for place, node in enumerate(state.nodes))
-    return replace(state, nodes=nodes, ghosts=0, is_settled=False)
+    nodes = tuple(node._replace(is_member=place in places) for place, node in enumerate(state.nodes))
+    return state._replace(nodes=nodes, ghosts=0, is_settled=False)
 
 
+@lru_cache(maxsize=100_000)  # most states are reached in many ways
 def progressed(state: State) -> State:
     """Returns the state after EC2 and the ranks have done what they were told."""
     return sort(_settled(_scaled(_reclaimed(state))))
@@ -179,7 +190,7 @@ def _reclaimed(state: State) -> State:
         return state
     kept = tuple(node for node in state.nodes if not node.is_doomed)
     gone = sum(node.is_member for node in state.nodes) - sum(node.is_member for node in kept)
-    return replace(state, nodes=kept, ghosts=min(1, state.ghosts + gone), is_settled=state.is_settled and not gone)
+    return state._replace(nodes=kept, ghosts=min(1, state.ghosts + gone), is_settled=state.is_settled and not gone)
 
 
 def _scaled(state: State) -> State:
@@ -190,10 +201,10 @@ def _scaled(state: State) -> State:
             if state.goal.target.size and victim.way is Way.TRAINS:
                 raise BrokenInvariantError(f"an instance ends that trains: {state}")
             own.remove(victim)
-        own = [replace(n, way=max(n.way, Way.COLD)) for n in own]
+        own = [n._replace(way=max(n.way, Way.COLD)) for n in own]
         nodes += own + [Node(flavor, Way.PENDING)] * (desired - len(own))
     gone = sum(n.is_member for n in state.nodes) - sum(n.is_member for n in nodes)
-    return replace(state, nodes=tuple(nodes), ghosts=min(1, state.ghosts + gone))
+    return state._replace(nodes=tuple(nodes), ghosts=min(1, state.ghosts + gone))
 
 
 def _is_replaced(node: Node) -> bool:
@@ -204,11 +215,11 @@ def _is_replaced(node: Node) -> bool:
 def _settled(state: State) -> State:
     """The ranks take the hosts file up: members that are warm join, ranks that are not named any more leave."""
     if state.launcher is not LauncherState.RUNNING:
-        return replace(state, nodes=tuple(replace(n, way=min(n.way, Way.WARM)) for n in state.nodes))
+        return state._replace(nodes=tuple(n._replace(way=min(n.way, Way.WARM)) for n in state.nodes))
     joined = {Way.WARM: Way.TRAINS}
     left = {Way.TRAINS: Way.COLD}
-    nodes = tuple(replace(n, way=(joined if n.is_member else left).get(n.way, n.way)) for n in state.nodes)
-    return replace(state, nodes=nodes, is_settled=True)
+    nodes = tuple(n._replace(way=(joined if n.is_member else left).get(n.way, n.way)) for n in state.nodes)
+    return state._replace(nodes=nodes, is_settled=True)
 
 
 def drops(state: State) -> Iterator[State]:
@@ -217,7 +228,7 @@ def drops(state: State) -> Iterator[State]:
         others = (*state.nodes[:place], *state.nodes[place + 1 :])
         is_well = any(other.way is Way.TRAINS and other.is_member and not other.is_dropped for other in others)
         if node.is_member and not node.is_dropped and is_well:
-            yield sort(replace(state, nodes=(*others, replace(node, is_dropped=True))))
+            yield sort(state._replace(nodes=(*others, node._replace(is_dropped=True))))
 
 
 def faults(state: State) -> Iterator[State]:
@@ -225,17 +236,17 @@ def faults(state: State) -> Iterator[State]:
     for place, node in enumerate(state.nodes):
         others = (*state.nodes[:place], *state.nodes[place + 1 :])
         ghosts = min(1, state.ghosts + node.is_member)
-        yield sort(replace(state, nodes=others, ghosts=ghosts, is_settled=False))  # lost
+        yield sort(state._replace(nodes=others, ghosts=ghosts, is_settled=False))  # lost
         if node.is_doomed and node.way is Way.TRAINS:
-            left = replace(node, way=Way.COLD)
-            yield sort(replace(state, nodes=(*others, left), is_settled=False))  # in time before its end
+            left = node._replace(way=Way.COLD)
+            yield sort(state._replace(nodes=(*others, left), is_settled=False))  # in time before its end
         if node.way in (Way.WARM, Way.TRAINS):
-            rebooted = replace(node, way=Way.COLD)
-            yield sort(replace(state, nodes=(*others, rebooted), is_settled=False))
+            rebooted = node._replace(way=Way.COLD)
+            yield sort(state._replace(nodes=(*others, rebooted), is_settled=False))
     if state.launcher is LauncherState.RUNNING:
-        yield replace(state, launcher=LauncherState.DEAD)
+        yield state._replace(launcher=LauncherState.DEAD)
     if state.goal.way_back and state.goal.source.size and not state.goal.taken.size:
-        yield replace(state, goal=Goal(state.goal.source))  # the move is given up
+        yield state._replace(goal=Goal(state.goal.source))  # the move is given up
 
 
 def views(state: State) -> Iterator[View]:
@@ -253,7 +264,8 @@ def views(state: State) -> Iterator[View]:
 
 def sort(state: State) -> State:
     """Returns the state with its nodes in order."""
-    return replace(state, nodes=tuple(sorted(state.nodes)))
+    nodes = tuple(sorted(state.nodes))
+    return state if nodes == state.nodes else state._replace(nodes=nodes)
 
 
 def is_reached(state: State) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from controller.act.reconcile.next_actions import next_actions
 from controller.domain import Fleet, LauncherState
 from controller.domain.goal import Goal
 from tests.unit.controller.act.reconcile.small_world import (
@@ -21,9 +19,9 @@ from tests.unit.controller.act.reconcile.small_world import (
     is_reached,
     passed,
     progressed,
-    seen,
     sort,
     views,
+    ways_through,
 )
 
 MOST_PASSES = 14
@@ -54,8 +52,7 @@ def successors(state: State, with_drops: bool = False) -> set[State]:
     """Returns every state that one pass, one failure in it, or one fault leads to, with and without progress."""
     after: set[State] = set()
     for view in views(state):
-        actions = len(next_actions(state.goal, seen(state, view)))
-        after |= {passed(state, view, fails_at) for fails_at in (None, *range(actions))}
+        after.update(ways_through(state, view))
     after |= {*faults(state), *(drops(state) if with_drops else ())}
     return after | {progressed(one) for one in after}
 
@@ -105,8 +102,8 @@ def noticed(state: State, taken: Fleet) -> State:
     for node in state.nodes:
         is_doomed = left.get(node.flavor, 0) > 0
         left[node.flavor] = left.get(node.flavor, 0) - 1
-        nodes.append(replace(node, is_doomed=is_doomed))
-    return sort(replace(state, nodes=tuple(nodes)))
+        nodes.append(node._replace(is_doomed=is_doomed))
+    return sort(state._replace(nodes=tuple(nodes)))
 
 
 REPLACED = [
@@ -134,8 +131,8 @@ def test_the_group_of_a_node_that_has_left_does_not_replace_it() -> None:
     first = noticed(training(goal.source, goal), goal.taken)
     grown = progressed(passed(first))
     assert grown.desired == (3, 0)
-    gone = [replace(node, way=Way.COLD) if node.is_doomed else node for node in grown.nodes]
-    after = passed(sort(replace(grown, nodes=tuple(gone), is_settled=False)))
+    gone = [node._replace(way=Way.COLD) if node.is_doomed else node for node in grown.nodes]
+    after = passed(sort(grown._replace(nodes=tuple(gone), is_settled=False)))
     assert after.desired == (2, 0), "the other node is there"
     assert [node.is_protected for node in after.nodes if node.is_doomed] == [False]
 

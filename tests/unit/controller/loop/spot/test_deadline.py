@@ -97,19 +97,24 @@ def test_it_waits_for_spot_and_begins_on_demand_in_time(tmp_path: Path) -> None:
     assert waited and waited[0].at < on_demand.at < START + 3000.0 - ON_DEMAND_S * 0.9
 
 
-def test_while_it_waits_only_the_head_is_paid_and_no_step_is_lost(tmp_path: Path) -> None:
-    run = Run(tmp_path, 3000.0, gone=((100.0, 700.0),))
+@pytest.fixture(scope="module")
+def waited(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that has ended, and waited for spot for ten minutes meanwhile."""
+    run = Run(tmp_path_factory.mktemp("waited"), 3000.0, gone=((100.0, 700.0),))
     run.to_the_end()
-    head_only = [at for at, usd in run.paid_usd.items() if usd == run.world.head_usd_per_hour]
+    return run
+
+
+def test_while_it_waits_only_the_head_is_paid_and_no_step_is_lost(waited: Run) -> None:
+    head_only = [at for at, usd in waited.paid_usd.items() if usd == waited.world.head_usd_per_hour]
     assert len(head_only) > 200
-    assert sum(steps for _, _, steps in run.world.incidents) <= 1
-    assert not run.world.fleet().get(ON_DEMAND) and all(not asked.get(ON_DEMAND) for asked in run.world.capacities)
+    assert sum(steps for _, _, steps in waited.world.incidents) <= 1
+    assert not waited.world.fleet().get(ON_DEMAND)
+    assert all(not asked.get(ON_DEMAND) for asked in waited.world.capacities)
 
 
-def test_it_says_until_when_it_waits(tmp_path: Path) -> None:
-    run = Run(tmp_path, 3000.0, gone=((100.0, 700.0),))
-    run.to_the_end()
-    assert [note for note in run.notes if "from 2027-01-15T08:" in note and "on, nodes are bought on demand" in note]
+def test_it_says_until_when_it_waits(waited: Run) -> None:
+    assert [note for note in waited.notes if "from 2027-01-15T08:" in note and "on, nodes are bought on demand" in note]
 
 
 def test_it_leaves_spot_before_the_deadline_could_be_lost_with_it(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from botocore.exceptions import ClientError
 
 from tests.support.local_cloud import LocalCloud, command, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def no_faults_afterwards(cloud: LocalCloud) -> Iterator[None]:

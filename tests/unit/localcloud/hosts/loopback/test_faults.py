@@ -77,6 +77,8 @@ open("hung-up", "w").write("x")
 
 CALL = """
 import boto3, botocore, time
+
+pytestmark = pytest.mark.slow
 config = botocore.config.Config(read_timeout=1, retries={"total_max_attempts": 1})
 while True:
     try:
