@@ -15,6 +15,8 @@ import pytest
 from tests.support.local_cloud import LocalCloud, command, free_port, wait_until
 from tests.support.roles import make_profile
 
+pytestmark = pytest.mark.slow
+
 SILENT_S = 1.5
 """How long a test waits for an answer that must not come."""
 
@@ -78,7 +80,6 @@ open("hung-up", "w").write("x")
 CALL = """
 import boto3, botocore, time
 
-pytestmark = pytest.mark.slow
 config = botocore.config.Config(read_timeout=1, retries={"total_max_attempts": 1})
 while True:
     try:
