@@ -18,6 +18,7 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.pricing import in_their_mode, usable_prices
 from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
+from controller.decide.model.traffic import Traffic, expected_traffic
 from controller.decide.samples.credits import Accounts, Burst
 from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
@@ -92,6 +93,11 @@ class Situation:
         if not self.settings.count_communication:
             return Communication()
         return fit_communication(self.observations, self.settings)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """What a step's traffic between availability zones costs."""
+        return expected_traffic(self.observations, self.settings)
 
     @cached_property
     def tokens_per_step(self) -> float | None:
@@ -171,6 +177,7 @@ class Situation:
             head_usd_per_hour=self.settings.head_usd_per_hour,
             batches=self.settings.batches,
             log_se={flavor: speed.log_se for flavor, speed in speeds.items()},
+            traffic=self.traffic,
         )
 
 
