@@ -74,7 +74,7 @@ class FleetModel:
     def log_cost_gradient(self, fleet: Mapping[str, int]) -> dict[str, float]:
         """Returns d ln J / d ln s_f of each flavor: minus its share of the fleet's compute in a step's time.
 
-        Traffic between zones is left out: it is a small part of J, and hardly moves the spread.
+        J is without the traffic between zones, so that this is d ln T / d ln s_f as well.
         """
         step_s, speed = self.step_time_s(fleet), self.speed(fleet)
         compute_share = self.tokens_per_step / speed / step_s
@@ -87,9 +87,18 @@ class FleetModel:
     def log_cost_difference_se(self, fleet: Mapping[str, int], other: Mapping[str, int]) -> float:
         """Returns the standard error of ln J(fleet) - ln J(other) by the delta method. Flavors of both count once."""
         first, second = self.log_cost_gradient(fleet), self.log_cost_gradient(other)
+        of_first, of_second = self._share_of_time(fleet), self._share_of_time(other)
         return math.sqrt(
-            sum(((first.get(f, 0.0) - second.get(f, 0.0)) * self.log_se.get(f, 0.0)) ** 2 for f in {*first, *second})
+            sum(
+                ((first.get(f, 0.0) * of_first - second.get(f, 0.0) * of_second) * self.log_se.get(f, 0.0)) ** 2
+                for f in {*first, *second}
+            )
         )
+
+    def _share_of_time(self, fleet: Mapping[str, int]) -> float:
+        """Returns the share of a step's cost that is paid for its time; the rest is traffic between zones."""
+        traffic_usd = self.traffic.usd_of(fleet)
+        return 1 - traffic_usd / self.usd_per_step(fleet) if traffic_usd else 1.0
 
     def estimate(self, fleet: Fleet, remaining_steps: int | None = None, held_up_s: float = 0.0) -> FleetEstimate:
         """Returns the fleet's numbers, each step longer by `held_up_s`; None where a speed or a price is unknown."""

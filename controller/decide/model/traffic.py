@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from controller.decide.settings import DecideSettings
 from controller.domain import NO_NODES, Fleet, Observation
@@ -39,7 +40,7 @@ class Traffic:
 
     def usd_of_size(self, size: int) -> float:
         """Returns the dollars of a step on so many nodes, of which none runs yet."""
-        return 0.0 if self.is_free or not size else expected_bytes(size, even_squares(size, self.zones), self.usd)
+        return 0.0 if self.is_free or not size else self.usd * _even_share(size, self.zones)
 
     def usd_of(self, fleet: Mapping[str, int]) -> float:
         """Returns the dollars of a step of a fleet."""
@@ -47,6 +48,12 @@ class Traffic:
         if not self.is_free and size and self.present == fleet:
             return expected_bytes(size, self.squares, self.usd)
         return self.usd_of_size(size)
+
+
+@lru_cache(maxsize=1 << 14)
+def _even_share(size: int, zones: int) -> float:
+    """Returns how many times a rank's gradients cross zones in a step. A search asks for it again and again."""
+    return expected_bytes(size, even_squares(size, zones), 1.0)
 
 
 FREE = Traffic()
