@@ -155,9 +155,12 @@ class Situation:
 
     @property
     def ending_usd(self) -> float:
-        """The dollars that all that runs costs while it is given back."""
+        """The dollars that all that runs costs while it is given back. Until then it trains."""
         rate = self.settings.head_usd_per_hour + self.surge.usd_per_hour_of(self.current)
-        return rate * self.settings.ending_s / SECONDS_PER_HOUR
+        usd = rate * self.settings.ending_s / SECONDS_PER_HOUR
+        if self.traffic.is_free or self.step_time_s is None:
+            return usd
+        return usd + self.traffic.usd_of(self.current) * self.settings.ending_s / self.step_time_s
 
     @property
     def remaining_steps(self) -> int | None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from controller.decide import DecideSettings
+from controller.decide import DecideSettings, DecisionInput
+from controller.decide.model.situation import assess
 from controller.domain import Decision, Fleet, Limits, Verdict
 from controller.record.report.explanation import render_explanation
 
@@ -52,6 +53,14 @@ def test_what_traffic_costs_an_hour_is_in_the_estimates_and_is_explained(trainin
     assert present.remaining_usd == pytest.approx((0.4 / 3600 * 1.5 + 4e-4) * steps)
     assert "$0.9600/h for traffic between zones" in " ".join(render_explanation(apart, 200).split())
     assert "traffic" not in render_explanation(decision(training, {"a": 4}, replace(DEAR, zones=1)), 200)
+
+
+def test_while_everything_is_given_back_traffic_is_paid_as_long_as_it_trains(training: Any) -> None:
+    decision(training, {"a": 2, "b": 2})
+    present = replace(training.observe(gradient_bytes=10**9), zones={"a": 2, "b": 2})
+    settings = replace(DEAR, ending_s=90.0)
+    given = DecisionInput((present,), training.listed_prices, LIMITS, training.progress, training.history, settings)
+    assert assess(given).ending_usd == pytest.approx((0.4 / 3600 + 4e-4 / 1.5) * 90)
 
 
 @pytest.mark.parametrize(

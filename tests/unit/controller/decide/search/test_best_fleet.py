@@ -119,7 +119,7 @@ def test_with_traffic_between_zones_no_fleet_is_better_either(objective, seed):
 
 
 def test_where_traffic_between_zones_is_expensive_fewer_and_larger_nodes_are_best():
-    model = FleetModel({"small": 10.0, "large": 40.0}, {"small": 0.1, "large": 0.41}, 100.0, lambda size: 0.0)
+    model = FleetModel({"small": 10.0, "large": 40.0}, {"small": 0.1, "large": 0.6}, 100.0, lambda size: 0.0, 0.1)
     bounds = Bounds({"small": 4, "large": 1}, 1, 4)
     free, dear = best_fleet(model, bounds), best_fleet(replace(model, traffic=Traffic(0.001, 2)), bounds)
     assert free is not None and free.fleet == Fleet({"small": 4})
