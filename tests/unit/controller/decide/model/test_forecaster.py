@@ -14,7 +14,13 @@ import pytest
 
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast, Overrun
-from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster, while_credits_last, without_credits
+from controller.decide.model.forecaster import (
+    LEAST_MARGIN,
+    Forecaster,
+    paid_usd_per_hour,
+    while_credits_last,
+    without_credits,
+)
 from controller.decide.model.situation import Situation
 from controller.decide.model.traffic import Traffic
 from controller.decide.samples.credits import Burst
@@ -292,7 +298,7 @@ def test_traffic_between_zones_is_paid_by_the_step_and_counts_in_the_budget() ->
     one = replace(plain, model=replace(plain.model, traffic=Traffic(0.001, 2)))
     a_step = 4.0 / 3600 * 5.0 + 0.002
     assert one.usd_per_step(TWO_A) == pytest.approx(a_step)
-    assert one.usd_per_hour(TWO_A) == pytest.approx(a_step / 5.0 * 3600)
+    assert paid_usd_per_hour(one, TWO_A) == pytest.approx(a_step / 5.0 * 3600)
     assert one.stay.remaining_usd == pytest.approx(STEPS * a_step)
     assert one.estimate(TWO_A).remaining_usd == pytest.approx(STEPS * a_step)
     assert one.to_spare(one.stay) == pytest.approx(10.0 / (STEPS * a_step) - 1)
