@@ -37,10 +37,11 @@ output "head" {
 }
 
 output "network" {
-  description = "What the network costs money for: the number of NAT gateways, and of public IPv4 addresses with the head's."
+  description = "What the network costs money for: the number of NAT gateways, and of public IPv4 addresses with the head's, and the zones over which workers spread, since traffic between zones is paid."
   value = {
     nat_gateways     = var.existing_network == null ? var.nat_gateways : 0
     public_addresses = (var.existing_network == null ? var.nat_gateways : 0) + (local.head_public ? 1 : 0)
+    worker_zones     = local.worker_zones
   }
 }
 

@@ -52,6 +52,10 @@ class DecideSettings:
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     """The flavors that exist. If empty: those that run or have a price."""
     head_usd_per_hour: float = 0.0
+    zones: int = 1
+    """Over how many availability zones new nodes spread."""
+    usd_per_zones_gb: float = 0.0
+    """What each GB of gradients costs that crosses from one zone to another."""
     minimum_window: int = 20
     """Facts over fewer steps than this are not trusted yet."""
     minimum_steps: int = 20

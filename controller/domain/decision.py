@@ -28,6 +28,8 @@ class FleetEstimate:
     usd_per_million_tokens: float | None
     remaining_s: float | None = None
     remaining_usd: float | None = None
+    traffic_usd_per_hour: float = 0.0
+    """What `usd_per_hour` has for traffic between availability zones."""
 
 
 @dataclass(frozen=True)

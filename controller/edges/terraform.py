@@ -89,6 +89,8 @@ class Outputs:
     flavors: Mapping[str, FlavorOutput]
     nat_gateways: int = 0
     public_addresses: int = 0
+    zones: int = 1
+    """Over how many availability zones new workers spread."""
     log_group: str | None = None
     """Where the logs of runs go; None where an older version of the modules was applied."""
     reaper: str | None = None
@@ -361,6 +363,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
             },
             nat_gateways=int(network.get("nat_gateways") or 0),
             public_addresses=int(network.get("public_addresses") or 0),
+            zones=max(1, len(network.get("worker_zones") or ())),
             log_group=values.get("log_group"),
             reaper=values.get("reaper") or None,
         )

@@ -165,6 +165,8 @@ class Plan:
     terraform_version: str = ""
     memory_bytes: Mapping[str, int] = field(default_factory=dict)
     """By instance type the memory that EC2 states, of the types that the plan has asked about."""
+    worker_zones: int = 1
+    """Over how many availability zones workers spread after the plan."""
 
     @property
     def changed(self) -> tuple[PlanChange, ...]:
@@ -235,6 +237,7 @@ def parse_plan(document: Any) -> Plan:
         outputs=tuple(outputs),
         terraform_version=str(document.get("terraform_version", "")),
         memory_bytes=dict(_memory(_at(_at(document.get("prior_state"), "values"), "root_module"))),
+        worker_zones=_worker_zones(document),
     )
 
 
@@ -243,6 +246,12 @@ def parse_changes(document: Mapping[str, Any]) -> tuple[PlanChange, ...]:
     root = (document.get("configuration") or {}).get("root_module") or {}
     resources = document.get("resource_changes") or ()
     return tuple(_change(raw, root) for raw in resources if raw.get("mode", "managed") == "managed")
+
+
+def _worker_zones(document: Mapping[str, Any]) -> int:
+    """Returns over how many zones workers spread, as the output `network` says; 1 where it does not say."""
+    zones = _at(_at(_at(document.get("output_changes"), "network"), "after"), "worker_zones")
+    return max(1, len(zones)) if isinstance(zones, list) else 1
 
 
 def _memory(module: Any) -> Iterator[tuple[str, int]]:

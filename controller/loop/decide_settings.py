@@ -16,6 +16,7 @@ from controller.edges.terraform import FlavorOutput
 from controller.loop.deciding import Decider
 from controller.observe.credits.burstable import with_credits
 from controller.observe.prices.costs import Costs
+from controller.observe.prices.zones import usd_per_zones_gb
 
 LOOK_S = 20.0
 """The longest time between two looks at spot nodes: their last two minutes have to suffice for a replacement."""
@@ -28,7 +29,9 @@ def make_decider(environment: Environment, cluster: LiveCluster, policy: str) ->
         declared = cluster.made.outputs.flavors
         costs, fleet = cluster.costs, given.observations[-1].fleet
         standing = costs.head_usd_per_hour + costs.floors_usd_per_hour(fleet)
-        decision = decide(with_settings(given, decide_settings(environment, policy, declared, standing), declared))
+        settings = decide_settings(environment, policy, declared, standing)
+        settings = with_zones(settings, cluster.made.outputs.zones, costs.prices())
+        decision = decide(with_settings(given, settings, declared))
         return _with_new_floors(decision, given.limits.max_usd_per_hour, costs, standing)
 
     return decider
@@ -58,6 +61,11 @@ def with_settings(
     """Returns what is known, with the settings of deciding and with the prices of the flavors that are declared."""
     usable = {flavor: price for flavor, price in given.prices.items() if flavor in declared}
     return replace(given, prices=ageless(usable, given.observations[-1].fleet), settings=settings)
+
+
+def with_zones(settings: DecideSettings, zones: int, prices: Mapping[str, Price]) -> DecideSettings:
+    """Returns the settings with the number of zones that workers spread over, and what traffic between them costs."""
+    return replace(settings, zones=zones, usd_per_zones_gb=usd_per_zones_gb(prices))
 
 
 def ageless(prices: Mapping[str, Price], fleet: Fleet) -> dict[str, Price]:

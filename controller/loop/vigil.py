@@ -12,6 +12,7 @@ from controller.domain.health import Ailment, RemedyKind
 from controller.domain.reasons import Reason
 from controller.loop.job import Job
 from controller.observe.clocks import clocks_off
+from controller.observe.prices.zones import traffic_usd_per_hour, usd_per_zones_gb
 from controller.record.report.ended import BUDGET_REACHED, STOPPED
 from controller.words.once import Once
 from controller.words.reasons import reason_in_words
@@ -59,7 +60,7 @@ class Vigil:
             Why the training has to be stopped; None where it goes on.
         """
         self._tell_clocks(observation)
-        stop = asked_to_stop(self._job) or self._spent()
+        stop = asked_to_stop(self._job) or self._spent(observation)
         if stop is not None:
             return stop
         if is_short:
@@ -76,13 +77,15 @@ class Vigil:
                 self._try(ailment)
         return None
 
-    def _spent(self) -> Stop | None:
+    def _spent(self, observation: Observation) -> Stop | None:
         """Returns that the budget is used up."""
         job = self._job
+        costs, workers = job.cluster.costs, job.cluster.last_workers()
+        traffic = traffic_usd_per_hour(observation, workers, usd_per_zones_gb(costs.prices()))
         budget_usd = job.journal.info().constraints.onto(job.environment.limits()).budget_usd
         reason = spent_out(
             spent_usd=job.journal.spent_usd(),
-            usd_per_hour=job.cluster.costs.usd_per_hour(job.cluster.last_workers()),
+            usd_per_hour=costs.usd_per_hour(workers) + traffic,
             budget_usd=budget_usd,
             ending_s=job.settings.stop_ahead_s,
         )

@@ -167,6 +167,7 @@ def parse_fact(raw: Any, *, now: float, max_age_s: float) -> Fact:
         steal_share=_optional_number(raw, "steal_share", most=1.0),
         last_change=_change(raw.get("last_change")),
         notice=_notice(raw.get("notice")),
+        gradient_bytes=_optional_count(raw, "gradient_bytes"),
     )
 
 

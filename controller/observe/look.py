@@ -15,6 +15,7 @@ from controller.edges.connecting.ssh import SshAccess
 from controller.observe.asking import Asking
 from controller.observe.facts import LocalFacts, read_facts
 from controller.observe.instances import Instances, running_fleet
+from controller.observe.prices.zones import nodes_by_zone
 from controller.observe.progress import TrainingEnd, read_end
 from controller.observe.reaching import Reaching
 
@@ -75,7 +76,14 @@ class Observer:
         aside = _unknown([i for i in workers if i not in taking_part], TakesNoPart())
         nodes = tuple(outcome.nodes[i.instance_id] for i in running if i.instance_id in outcome.nodes)
         return Observation(
-            now, running_fleet(workers), facts, unknown + aside, outcome.head, nodes, dict(outcome.failures)
+            now,
+            running_fleet(workers),
+            facts,
+            unknown + aside,
+            outcome.head,
+            nodes,
+            dict(outcome.failures),
+            zones=nodes_by_zone(workers),
         )
 
     def _read_facts(self, workers: Sequence[Instance]) -> Outcome:

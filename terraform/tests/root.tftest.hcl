@@ -127,8 +127,8 @@ run "the_other_outputs_that_the_controller_reads_exist" {
   }
 
   assert {
-    condition     = output.network == { nat_gateways = 1, public_addresses = 1 }
-    error_message = "The output network must count the NAT gateways and the public addresses."
+    condition     = output.network == { nat_gateways = 1, public_addresses = 1, worker_zones = tolist(["us-east-1a", "us-east-1b"]) }
+    error_message = "The output network must count the NAT gateways and the public addresses, and name the zones of workers."
   }
 
   assert {

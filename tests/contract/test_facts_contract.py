@@ -48,6 +48,7 @@ FIGURES = written.RankFigures(
     total_tokens=4_000_000,
     loss=-0.25,
     share=0.25,
+    gradient_bytes=44_000_000,
     last_change=CHANGE,
 )
 
@@ -88,7 +89,7 @@ def test_the_controller_has_the_bounds_of_the_schemas(tmp_path: Path) -> None:
         for name, field in FACT_SCHEMA["properties"].items()
         if "integer" in field.get("type", ())
     }
-    assert len(bounds) == 7
+    assert len(bounds) == 8
     for name, (least, most) in bounds.items():
         assert getattr(parsed({**whole, name: most}), name) == most
         assert getattr(parsed({**whole, name: least}), name) == least

@@ -74,6 +74,11 @@ def sum_gradients(buckets: list[Any], compression: str, most_tokens: int) -> Non
             bucket[:] = tensor.astype("float32") / scale
 
 
+def exchanged_bytes(buckets: list[Any], compression: str) -> int:
+    """Returns how many bytes these gradients have as `sum_gradients` hands them to the ring."""
+    return sum(int(bucket.size) for bucket in buckets) * (2 if compression == "fp16" else 4)
+
+
 def scale_of(most_tokens: int) -> float:
     """Returns what sums over up to `most_tokens` tokens are multiplied with, so that they fit into float16.
 

@@ -72,6 +72,7 @@ class RankFigures:
     total_tokens: int = 0
     loss: float | None = None
     share: float | None = None
+    gradient_bytes: int | None = None
     last_change: MembershipChange | None = None
 
 

@@ -13,7 +13,7 @@ from trainer.data.batch import collate
 from trainer.data.batch_stream import Cut
 from trainer.elastic.balance import Balancer
 from trainer.elastic.errors import MembershipChanged, WorldLostError
-from trainer.elastic.exchange import sum_vector
+from trainer.elastic.exchange import exchanged_bytes, sum_vector
 from trainer.elastic.failures import FailureCount, translating_failures
 from trainer.elastic.world import World
 from trainer.messages.lines import Messenger
@@ -219,6 +219,7 @@ class Training:
             total_tokens=progress.tokens,
             loss=None if progress.loss is None else round(progress.loss, 6),
             share=round(self._balancer.shares[world.rank], 6),
+            gradient_bytes=exchanged_bytes(self.prepared.gradients.arrays, settings.horovod.compression),
             last_change=self._membership.last_change,
             **asdict(self._statistics.medians()),
         )

@@ -12,7 +12,7 @@ from controller.domain import Fleet, Market, Price
 from controller.domain.errors import GuardError
 from controller.domain.prices.standing import EXTRAS, standing_costs
 from controller.edges.terraform_plan import Plan, flavor_of, parse_plan
-from controller.loop.decide_settings import decide_settings
+from controller.loop.decide_settings import decide_settings, with_zones
 from controller.observe.prices.asked import Wanted
 from controller.review.plans.dangers import Danger
 from controller.review.plans.evidence import read_evidence
@@ -77,5 +77,6 @@ def _evidence(environment: Environment, plan: Plan, prices: Mapping[str, Price])
     standing = standing_of(plan, after=plan.head_type(after=True) is not None)
     head_usd_per_hour = sum(cost.usd_per_hour or 0.0 for cost in standing_costs(standing, prices))
     settings = decide_settings(environment, environment.settings.controller.policy, {}, head_usd_per_hour)
+    settings = with_zones(settings, plan.worker_zones, prices)
     fleets: tuple[Fleet, Fleet] = (plan.fleet_before, plan.fleet_after)
     return read_evidence(environment.runs_directory, environment.name, fleets, prices, environment.limits(), settings)

@@ -9,7 +9,7 @@ from controller.commands.context import Context
 from controller.domain import Decision
 from controller.edges.git import Git
 from controller.edges.github import open_github
-from controller.loop.decide_settings import decide_settings
+from controller.loop.decide_settings import decide_settings, with_zones
 from controller.record.journal import Journal
 from controller.review.plans.evidence import with_fleet_estimates
 from controller.review.proposing.proposals import Proposals
@@ -34,5 +34,7 @@ def with_estimates(context: Context, journal: Journal, decision: Decision) -> De
     if decision.fleets:
         return decision
     environment = context.environment
-    settings = decide_settings(environment, decision.policy, {}, context.cluster(journal).costs.head_usd_per_hour)
+    cluster = context.cluster(journal)
+    settings = decide_settings(environment, decision.policy, {}, cluster.costs.head_usd_per_hour)
+    settings = with_zones(settings, cluster.made.outputs.zones, context.prices())
     return with_fleet_estimates(decision, journal, context.prices(), environment.limits(), settings)

@@ -15,7 +15,7 @@ from statistics import NormalDist, fmean
 
 from controller.decide.exploration.outlook import Outlook
 from controller.decide.model.forecast import Forecast
-from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster
+from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster, paid_usd_per_hour
 from controller.decide.model.speeds import Speed
 from controller.domain import SECONDS_PER_HOUR, Fleet
 from controller.domain.objective import Objective
@@ -135,7 +135,7 @@ class Leaps:
             return stays
         rest_s = steps * there.step_time_s(base)
         parts = ((current, before_s), (fleet, trial_s), (base, rest_s))
-        work_usd = sum(model.fleet_usd_per_hour(part) * seconds for part, seconds in parts) / SECONDS_PER_HOUR
+        work_usd = sum(paid_usd_per_hour(there, part) * seconds for part, seconds in parts) / SECONDS_PER_HOUR
         switch_usd = there.switching_usd(current, fleet) + there.switching_usd(fleet, base)
         seconds = before_s + trial_s + rest_s + 4 * settings.switching.pause_s
         return Forecast(fleet, seconds, work_usd + switch_usd, switch_usd)

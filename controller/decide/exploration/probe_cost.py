@@ -34,6 +34,7 @@ class ProbeCost:
         there_usd = forecaster.switching_usd(current, target) - forecaster.switching_usd(current, base)
         back_usd = forecaster.switching_usd(target, base)
         paid_usd = model.fleet_usd_per_hour(target) * measuring_s / SECONDS_PER_HOUR
+        paid_usd += model.traffic.usd_of(target) * measuring_s / model.step_time_s(target)
         work_usd = model.usd_per_step(base) * measuring_s / model.step_time_s(target)
         return max(0.0, there_usd + back_usd) + max(0.0, paid_usd - work_usd)
 

@@ -84,8 +84,8 @@ class Forecaster:
         return self.model.step_time_s(target) + _beyond_model_s(self, target)
 
     def usd_per_step(self, target: Fleet) -> float:
-        """Returns the dollars of a step, bad nodes and the head included."""
-        return self.model.fleet_usd_per_hour(target) / SECONDS_PER_HOUR * self.step_time_s(target)
+        """Returns the dollars of a step: bad nodes, the head and the traffic between zones included."""
+        return paid_usd_per_hour(self, target) / SECONDS_PER_HOUR * self.step_time_s(target)
 
     def estimate(self, fleet: Fleet) -> FleetEstimate:
         """Returns the fleet's numbers, bad nodes included; None where a speed or a price in it is unknown."""
@@ -117,7 +117,7 @@ class Forecaster:
         moves = moves_needed(change, self.situation.surge, self.bounds)
         overlap_s = moves * settings.switching.grow_s * bool(change.added) + (moves - 1) * settings.cooldown_s
         pauses = moves * (bool(change.added) + bool(change.removed))
-        usd_per_hour = self.model.fleet_usd_per_hour(target)
+        usd_per_hour = paid_usd_per_hour(self, target)
         switch_usd = self.switching_usd(current, target)
         return self._ahead(target, self.step_time_s(target), usd_per_hour, overlap_s, pauses, switch_usd)
 
@@ -128,7 +128,9 @@ class Forecaster:
         spare_usd = (self.model.fleet_usd_per_hour(spare) - usd_per_hour) * settings.cooldown_s / SECONDS_PER_HOUR
         switch_usd = self.switching_usd(current, spare) + spare_usd + self.switching_usd(spare, current)
         overlap_s = settings.switching.grow_s + settings.cooldown_s
-        ahead = self._ahead(spare, self.model.step_time_s(current), usd_per_hour, overlap_s, 2, switch_usd)
+        step_s = self.model.step_time_s(current)
+        usd_per_hour += self.model.traffic.usd_of(current) / step_s * SECONDS_PER_HOUR
+        ahead = self._ahead(spare, step_s, usd_per_hour, overlap_s, 2, switch_usd)
         return replace(ahead, bad_nodes=bad_nodes)
 
     def _ahead(
@@ -139,7 +141,7 @@ class Forecaster:
         if self.knows_current:
             overlap_s = min(overlap_s, steps * self.step_time_s(current))
             steps -= overlap_s / self.step_time_s(current)
-            before_usd = self.model.fleet_usd_per_hour(current) * overlap_s
+            before_usd = paid_usd_per_hour(self, current) * overlap_s
         after_s = steps * step_s
         remaining_s = overlap_s + pauses * self.situation.settings.switching.pause_s + after_s
         work_usd = (before_usd + usd_per_hour * after_s) / SECONDS_PER_HOUR
@@ -213,7 +215,7 @@ class Forecaster:
         grow_s = switching.grow_s if grows else 0.0
         rate, done = 0.0, 0.0
         if self.knows_current:
-            rate, done = self.model.fleet_usd_per_hour(current), grow_s / self.step_time_s(current)
+            rate, done = paid_usd_per_hour(self, current), grow_s / self.step_time_s(current)
         steps = max(1.0, self.remaining_steps - done)
         max_step_s = max_usd = None
         if self.time_left_s is not None:
@@ -223,6 +225,13 @@ class Forecaster:
             spent_usd = rate * grow_s / SECONDS_PER_HOUR
             max_usd = max(0.0, (self.money_left_usd / (1 + margin) - spent_usd) / steps)
         return replace(self.bounds, max_step_s=max_step_s, max_usd_per_step=max_usd)
+
+
+def paid_usd_per_hour(forecaster: Forecaster, target: Fleet) -> float:
+    """Returns the dollars an hour while the fleet trains: the head and the traffic between zones included."""
+    model = forecaster.model
+    traffic_usd_per_s = model.traffic.usd_of(target) / forecaster.step_time_s(target)
+    return model.fleet_usd_per_hour(target) + traffic_usd_per_s * SECONDS_PER_HOUR
 
 
 def without_credits(forecaster: Forecaster) -> FleetModel:

@@ -18,6 +18,7 @@ from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.pricing import in_their_mode, usable_prices
 from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
+from controller.decide.model.traffic import Traffic, expected_traffic
 from controller.decide.samples.credits import Accounts, Burst
 from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
@@ -94,6 +95,11 @@ class Situation:
         return fit_communication(self.observations, self.settings)
 
     @cached_property
+    def traffic(self) -> Traffic:
+        """What a step's traffic between availability zones costs."""
+        return expected_traffic(self.observations, self.settings)
+
+    @cached_property
     def tokens_per_step(self) -> float | None:
         """Target tokens of a step over all ranks; None while unknown."""
         return tokens_per_step(self.observations, self.progress, self.settings)
@@ -149,9 +155,12 @@ class Situation:
 
     @property
     def ending_usd(self) -> float:
-        """The dollars that all that runs costs while it is given back."""
+        """The dollars that all that runs costs while it is given back. Until then it trains."""
         rate = self.settings.head_usd_per_hour + self.surge.usd_per_hour_of(self.current)
-        return rate * self.settings.ending_s / SECONDS_PER_HOUR
+        usd = rate * self.settings.ending_s / SECONDS_PER_HOUR
+        if self.traffic.is_free or self.step_time_s is None:
+            return usd
+        return usd + self.traffic.usd_of(self.current) * self.settings.ending_s / self.step_time_s
 
     @property
     def remaining_steps(self) -> int | None:
@@ -171,6 +180,7 @@ class Situation:
             head_usd_per_hour=self.settings.head_usd_per_hour,
             batches=self.settings.batches,
             log_se={flavor: speed.log_se for flavor, speed in speeds.items()},
+            traffic=self.traffic,
         )
 
 

@@ -1,10 +1,11 @@
 """The search for the best fleet within bounds, among all fleets, mixed ones too. It is exact up to `TOLERANCE`.
 
 With balanced batches, cost and time of a fleet of N nodes depend only on its price P and its speed S. Both get worse
-with P and better with S. First the hull of all (S, P) is walked for all N (`hull.py`). Its best fleet is an upper
-bound. Its best point, rounded or not, is a lower bound for each N. A better fleet can only lie between the hull and the
-curve of fleets that are as good as the best one found (`sliver.py`). The flavors' reduced costs leave few fleets there.
-They are enumerated without the dominated ones (Nemhauser and Ullmann, 1969).
+with P and better with S. What the traffic between zones costs depends on N alone. First the hull of all (S, P) is
+walked for all N (`hull.py`). Its best fleet is an upper bound. Its best point, rounded or not, is a lower bound for
+each N. A better fleet can only lie between the hull and the curve of fleets that are as good as the best one found
+(`sliver.py`). The flavors' reduced costs leave few fleets there. They are enumerated without the dominated ones
+(Nemhauser and Ullmann, 1969).
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def best_fleet(
         return None
     fleet = flavors.fleet(counts)
     step_s = model.step_time_s(fleet)
-    return Found(fleet, step_s, model.fleet_usd_per_hour(fleet) * step_s / SECONDS_PER_HOUR, gap)
+    usd = model.fleet_usd_per_hour(fleet) * step_s / SECONDS_PER_HOUR + model.traffic.usd_of_size(fleet.size)
+    return Found(fleet, step_s, usd, gap)
 
 
 def _best_balanced(flavors: Flavors, goal: Goal, tolerance: float) -> tuple[Ints | None, float]:
@@ -93,4 +95,5 @@ def _stacked(edges: list[Edge], flavors: Flavors) -> Lines:
         price_step=np.broadcast_to(np.array([edge.price_step for edge in edges])[:, None], shape),
         nodes=np.array([edge.nodes for edge in edges]),
         communication_s=np.broadcast_to(flavors.communication_s, shape),
+        traffic_usd=np.broadcast_to(flavors.traffic_usd, shape),
     )

@@ -25,7 +25,7 @@ def best_equal(flavors: Flavors, goal: Goal) -> Ints | None:
     for slowest in np.unique(flavors.speeds):
         order = by_price[flavors.speeds[by_price] >= slowest]
         price = _price_by_size(flavors, order)
-        values = goal.values(slowest * flavors.sizes, price, flavors.communication_s)
+        values = goal.values(slowest * flavors.sizes, price, flavors.communication_s, traffic_usd=flavors.traffic_usd)
         at = int(np.argmin(values))
         if values[at] < best_value:
             best_value, best = values[at], flavors.in_order(order, flavors.sizes[at : at + 1])[:, 0]

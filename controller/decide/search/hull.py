@@ -54,7 +54,13 @@ class Flavors:
         self.caps: Ints = np.array([min(bounds.caps[f], most) for f in self.names], dtype=np.int64)
         self.speeds: Floats = np.array([model.tokens_per_s[f] for f in self.names])
         self.prices: Floats = np.array([model.usd_per_hour[f] for f in self.names]) / SECONDS_PER_HOUR
-        self.communication_s: Floats = np.array([model.communication_s(size) for size in self.sizes.tolist()])
+        sizes = self.sizes.tolist()
+        self.communication_s: Floats = np.array([model.communication_s(size) for size in sizes])
+        self.traffic_usd: Floats = (
+            np.zeros(len(sizes))
+            if model.traffic.is_free
+            else np.array([model.traffic.usd_of_size(size) for size in sizes])
+        )
 
     def fleet(self, counts: Ints) -> Fleet:
         """Returns the fleet with these numbers of nodes."""

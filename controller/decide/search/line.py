@@ -1,7 +1,8 @@
 """The best point on a line of fleets, along which one node after another changes from one flavor to another.
 
 Along it price and speed change in equal steps, P = a + b S, and the cost of a step is a B / S + b t S and a constant,
-which falls to its least at S = sqrt(a B / (b t)) and rises after it. All functions take arrays, one entry a line.
+which falls to its least at S = sqrt(a B / (b t)) and rises after it. The traffic between zones is a part of the
+constant, as all fleets on a line have the same number of nodes. All functions take arrays, one entry a line.
 """
 
 from __future__ import annotations
@@ -41,11 +42,18 @@ class Goal:
         with np.errstate(divide="ignore"):
             return np.where(room > 0, self.batch / room, np.inf)
 
-    def values(self, speed: Floats, price: Floats, communication_s: Floats, slack: float = SLACK) -> Floats:
+    def values(
+        self,
+        speed: Floats,
+        price: Floats,
+        communication_s: Floats,
+        slack: float = SLACK,
+        traffic_usd: Floats | float = 0.0,
+    ) -> Floats:
         """Returns what is minimised, dollars or seconds per step; inf where a bound is broken by more than `slack`."""
         with np.errstate(divide="ignore", invalid="ignore"):
             step_s = self.batch / speed + communication_s
-            usd = (price + self.head) * step_s
+            usd = (price + self.head) * step_s + traffic_usd
         value = usd if self.objective is Objective.COST else step_s
         allowed = (
             np.isfinite(price)
@@ -79,6 +87,8 @@ class Lines:
     price_step: Floats
     nodes: Ints
     communication_s: Floats
+    traffic_usd: Floats | float = 0.0
+    """Dollars of a step that depend on the number of nodes alone."""
 
 
 def _range(lines: Lines, goal: Goal) -> tuple[Floats, Floats]:
@@ -108,7 +118,7 @@ def _wanted(lines: Lines, goal: Goal) -> Floats:
         elif np.isinf(goal.max_usd_per_step):
             speed = np.full_like(offset, np.inf)
         else:
-            linear = slope * goal.batch + offset * lines.communication_s - goal.max_usd_per_step
+            linear = slope * goal.batch + offset * lines.communication_s + lines.traffic_usd - goal.max_usd_per_step
             root = np.sqrt(np.maximum(linear**2 - 4 * drag * offset * goal.batch, 0.0))
             without_drag = np.where((offset < 0) & (linear > 0), -offset * goal.batch / linear, np.inf)
             speed = np.where(drag > 0, (root - linear) / (2 * drag), without_drag)
@@ -126,7 +136,7 @@ def best_on(lines: Lines, goal: Goal) -> tuple[Ints, Floats, Floats]:
     wanted = np.clip(_wanted(lines, goal), low, np.maximum(low, high))
     with np.errstate(invalid="ignore"):
         speed, price = lines.speed + wanted * lines.speed_step, lines.price + wanted * lines.price_step
-    relaxed = goal.values(speed, price, lines.communication_s, RELAXED_SLACK)
+    relaxed = goal.values(speed, price, lines.communication_s, RELAXED_SLACK, lines.traffic_usd)
     relaxed = np.where(low <= high * (1 + SLACK) + SLACK, relaxed, np.inf)
     best_steps = np.zeros(lines.speed.shape, dtype=np.int64)
     best_value = np.full(lines.speed.shape, np.inf)
@@ -135,7 +145,10 @@ def best_on(lines: Lines, goal: Goal) -> tuple[Ints, Floats, Floats]:
     for candidate in (*ends, around - 1, around, around + 1):
         steps = np.where(np.isfinite(candidate), np.clip(candidate, 0, lines.nodes), 0).astype(np.int64)
         value = goal.values(
-            lines.speed + steps * lines.speed_step, lines.price + steps * lines.price_step, lines.communication_s
+            lines.speed + steps * lines.speed_step,
+            lines.price + steps * lines.price_step,
+            lines.communication_s,
+            traffic_usd=lines.traffic_usd,
         )
         better = value < best_value
         best_steps, best_value = np.where(better, steps, best_steps), np.where(better, value, best_value)

@@ -28,7 +28,10 @@ def best_shrunk(model: FleetModel, bounds: Bounds, current: Fleet, objective: Ob
     is_equal = model.batches is Batches.EQUAL
     speed = sizes * np.minimum.accumulate(speeds) if is_equal else np.cumsum(speeds)
     communication_s = np.array([model.communication_s(size) for size in sizes.tolist()])
-    values = goal_of(model, bounds, objective).values(speed, np.cumsum(prices) / SECONDS_PER_HOUR, communication_s)
+    traffic_usd = np.array([model.traffic.usd_of_size(size) for size in sizes.tolist()])
+    values = goal_of(model, bounds, objective).values(
+        speed, np.cumsum(prices) / SECONDS_PER_HOUR, communication_s, traffic_usd=traffic_usd
+    )
     allowed = np.isin(sizes, bounds.sizes)
     values = np.where(allowed, values, np.inf)
     best = int(np.argmin(values))

@@ -43,6 +43,7 @@ class Sliver:
         self.work = 0
         self.size = int(flavors.sizes[column])
         self.communication_s = float(flavors.communication_s[column])
+        self.traffic_usd = float(flavors.traffic_usd[column])
         self.slowest = float(goal.slowest(np.array([self.communication_s]))[0])
 
     def search(self, best: Best, lower: float) -> bool:
@@ -58,12 +59,15 @@ class Sliver:
         return True
 
     def _most_usd(self, value: float) -> tuple[float, float]:
-        """Returns the most that a step may cost, and the least speed, of a fleet that is better than `value`."""
+        """Returns the most that nodes may cost in a step, and the least speed, of a fleet that is better than `value`.
+
+        What traffic between zones costs is taken off, since it is the same for all of them.
+        """
         if self.goal.objective is Objective.COST:
-            return min(value, self.goal.max_usd_per_step), self.slowest
+            return min(value, self.goal.max_usd_per_step) - self.traffic_usd, self.slowest
         room = value - self.communication_s
         faster = self.goal.batch / room if room > 0 else math.inf
-        return self.goal.max_usd_per_step, max(self.slowest, faster)
+        return self.goal.max_usd_per_step - self.traffic_usd, max(self.slowest, faster)
 
     def _shallowest(self, value: float) -> tuple[float, float]:
         """Returns the slope for which the sliver is the least deep, and that depth; negative for an empty sliver."""
@@ -71,7 +75,7 @@ class Sliver:
         fastest = float(
             self.flavors.speeds @ self.flavors.in_order(np.argsort(-self.flavors.speeds), np.array([self.size]))[:, 0]
         )
-        if slowest > fastest:
+        if slowest > fastest or most_usd < 0:
             return 0.0, -1.0
         depths = [self._depth(float(slope), most_usd, slowest, fastest) for slope in self.slopes]
         at = int(np.argmin(depths))
@@ -145,6 +149,7 @@ class Sliver:
             price_step=step * (flavors.prices[fast] - flavors.prices[slow]),
             nodes=most - least,
             communication_s=step * self.communication_s,
+            traffic_usd=self.traffic_usd,
         )
         steps, values, _ = best_on(lines, self.goal)
         at = int(np.argmin(values))

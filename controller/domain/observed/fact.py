@@ -85,3 +85,5 @@ class Fact:
     """The share of processor time that the machine beneath a virtual one did not give to it, 0 to 1."""
     notice: Notice | None = None
     """What the spot service has said last of the node."""
+    gradient_bytes: int | None = None
+    """How many bytes the rank's gradients have in a step, as they travel to other ranks."""

@@ -38,3 +38,5 @@ class Observation:
     """By instance id what was said of the nodes, the head included, that did not answer."""
     credits: Mapping[str, Credits] = field(default_factory=dict, hash=False)
     """By instance id the CPU credits of burstable nodes, as far as CloudWatch has told them."""
+    zones: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """By availability zone how many nodes of the fleet are there, as far as EC2 tells their zones."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 HEAD, VOLUMES, GATEWAYS, ADDRESSES = "head, ", "volumes", "NAT gateways", "public IPv4 addresses"
 """The line of the head goes on with its instance type."""
 SURPLUS = "surplus CPU credits"
+ZONES = "traffic between zones"
 NOT_ITEMISED = "not itemised"
 """What older versions have kept as a sum only."""
 

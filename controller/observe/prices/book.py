@@ -10,6 +10,7 @@ from controller.config.settings import PriceSource
 from controller.domain import Market, Price, on_demand_name
 from controller.domain.errors import CentavoError
 from controller.domain.prices.standing import EXTRAS, with_volumes
+from controller.domain.prices.traffic import ZONES_GB
 from controller.edges.terraform import Outputs
 from controller.observe.prices.answers import overridden
 from controller.observe.prices.asked import AskedPrices, PriceApi, PriceCache, Wanted
@@ -60,7 +61,8 @@ class PriceBook:
         self._tell_changes(listed)
         self._listed, prices = listed, self._complete(listed, wanted)
         self._prices = prices
-        self._usd_per_hour |= {name: price.usd_per_hour for name, price in prices.items() if name not in EXTRAS}
+        instances = (name for name in prices if name not in (*EXTRAS, ZONES_GB))
+        self._usd_per_hour |= {name: prices[name].usd_per_hour for name in instances}
         return prices
 
     @property

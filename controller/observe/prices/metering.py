@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from controller.domain import SECONDS_PER_HOUR, Instance, Observation, Price
-from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, VOLUMES, Metered
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, VOLUMES, ZONES, Metered
 from controller.domain.prices.standing import ADDRESS, HOURS_PER_MONTH, NAT_GATEWAY, VOLUME, Standing
 from controller.observe.prices.costs import Costs, node_usd_per_hour
+from controller.observe.prices.zones import traffic_usd_per_hour, usd_per_zones_gb
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ def metered(
             rates[line] += usd
             unseen[line] += usd * hours
     rates[SURPLUS] = costs.surplus_usd_per_hour(observation)
+    rates[ZONES] = traffic_usd_per_hour(observation, workers, usd_per_zones_gb(prices))
     return Metered(_without_zeros(rates), _without_zeros(unseen))
 
 

@@ -10,10 +10,10 @@ from datetime import date, datetime, timedelta, timezone
 
 from rich.table import Table
 
-from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, VOLUMES
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, VOLUMES, ZONES
 from controller.words.numbers import usd
 
-TRAFFIC, ZONES = "NAT gateway traffic", "traffic between zones"
+TRAFFIC = "NAT gateway traffic"
 _USAGES = (
     (r"(?:BoxUsage|SpotUsage|UnusedBox):(.+)", r"\1"),
     (r"EBS:VolumeUsage\..+", VOLUMES),

@@ -74,7 +74,9 @@ def fleet_table(decision: Decision, left: Left) -> Table:
         table.add_column(heading, justify="right")
     table.add_column("")
     for estimate in decision.fleets:
+        traffic = estimate.traffic_usd_per_hour
         marks = ["now"] * (estimate.fleet == decision.current) + ["chosen"] * (estimate.fleet == decision.target)
+        marks += [f"{usd(traffic)}/h for traffic between zones"] * (traffic > 0)
         table.add_row(*_fleet_row(estimate), ", ".join([*marks, *left.marks(estimate)]))
     if left != Left():
         names = ["deadline"] * (left.seconds is not None) + ["budget"] * (left.usd is not None)

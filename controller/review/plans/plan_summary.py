@@ -12,6 +12,7 @@ from controller.domain.prices.price import floor_name, floors_usd_per_hour
 from controller.domain.prices.standing import NAT_GB, Standing, StandingCost, standing_costs, unpriced_extras
 from controller.domain.reasons.flavors import MemoryTooSmall
 from controller.edges.terraform_plan import Action, Plan
+from controller.observe.prices.zones import usd_per_zones_gb
 from controller.review.plans.dangers import Danger
 from controller.review.plans.plan_guard import NOTHING_TOO_SMALL, GuardVerdict, HourlyLimit, judge
 from controller.review.plans.plan_standing import floors, standing_of
@@ -98,11 +99,16 @@ class PlanSummary:
     usd_per_million_tokens: Quantity
     time_to_finish_s: Quantity
     usd_per_hour: Quantity
-    """Everything together: workers with their volumes, and what costs the same whatever the fleet is."""
+    """Everything together: workers with their volumes, traffic between zones as far as it is known, and what costs the
+    same whatever the fleet is."""
     standing: tuple[StandingCost, ...]
     """What costs the same whatever the fleet is, after the plan."""
     usd_per_nat_gb: float | None
     """US dollars for each GB through a NAT gateway; None if there is none, or it has no price."""
+    traffic_usd_per_hour: Quantity
+    """What `usd_per_hour` has for traffic between zones; None where no step was measured."""
+    usd_per_zones_gb: float | None
+    """US dollars for each GB that crosses from one zone to another; None if workers are in one zone only."""
     flavors: tuple[FlavorRow, ...]
     """Those that change first, then those in use, then the others."""
     verdict: GuardVerdict
@@ -145,9 +151,10 @@ def summarize(
     estimates = (evidence.fleets.get(before), evidence.fleets.get(after))
     standing, bought = standing_of(plan, after=True), floors(plan, after=True)
     limit = HourlyLimit(max_usd_per_hour, _usd_per_hour(after, Standing(), prices, bought))
+    traffic = Quantity(*(e.traffic_usd_per_hour if e else None for e in estimates))
     usd_per_hour = Quantity(
-        _usd_per_hour(before, standing_of(plan, after=False), prices, floors(plan, after=False)),
-        _usd_per_hour(after, standing, prices, bought),
+        _plus(_usd_per_hour(before, standing_of(plan, after=False), prices, floors(plan, after=False)), traffic.before),
+        _plus(_usd_per_hour(after, standing, prices, bought), traffic.after),
     )
     nat_gb = prices.get(NAT_GB) if standing.nat_gateways else None
     return PlanSummary(
@@ -160,6 +167,8 @@ def summarize(
         usd_per_hour=usd_per_hour,
         standing=standing_costs(standing, prices),
         usd_per_nat_gb=nat_gb.usd_per_hour if nat_gb is not None else None,
+        traffic_usd_per_hour=traffic,
+        usd_per_zones_gb=usd_per_zones_gb(prices) if plan.worker_zones > 1 else None,
         flavors=_rows(plan, prices, evidence, bought),
         verdict=judge(plan, limit, acknowledged, too_small),
         evidence=evidence,
@@ -167,6 +176,10 @@ def summarize(
         uncounted=unpriced_extras(standing, prices),
         too_small=too_small,
     )
+
+
+def _plus(usd_per_hour: float | None, traffic: float | None) -> float | None:
+    return None if usd_per_hour is None else usd_per_hour + (traffic or 0.0)
 
 
 def _where_priced(usd_per_hour: Quantity, cost: Quantity) -> Quantity:

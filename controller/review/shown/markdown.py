@@ -75,11 +75,14 @@ class _View:
         """(what, before, after, difference) of the quantities that a review leads with."""
         summary = self.summary
         unpriced = f"{words.NO_PRICE} for {', '.join(summary.unpriced)}"
-        return [
+        rows = [
             ("**Dollars per million tokens, head included**", *sides(summary.usd_per_million_tokens, words.USD)),
             ("**Time to finish**", *sides(summary.time_to_finish_s, words.DURATION)),
             ("Dollars per hour, all included", *sides(summary.usd_per_hour, words.USD, unpriced)),
         ]
+        if summary.usd_per_zones_gb is not None:
+            rows.append(("Of these, traffic between zones", *sides(summary.traffic_usd_per_hour, words.USD)))
+        return rows
 
     @property
     def flavors(self) -> Cut[FlavorRow]:

@@ -50,6 +50,8 @@ def _metrics(summary: PlanSummary) -> Table:
     table.add_row("time to finish", *sides(summary.time_to_finish_s, words.DURATION), style="bold")
     unpriced = f"{words.NO_PRICE} for {', '.join(summary.unpriced)}"
     table.add_row("dollars per hour, all included", *sides(summary.usd_per_hour, words.USD, unpriced))
+    if summary.usd_per_zones_gb is not None:
+        table.add_row("of these, traffic between zones", *sides(summary.traffic_usd_per_hour, words.USD))
     return table
 
 
@@ -61,6 +63,8 @@ def _standing(summary: PlanSummary) -> Table:
         table.add_row(escape(cost.what), words.usd(cost.usd_per_hour, words.NO_PRICE))
     if summary.usd_per_nat_gb is not None:
         table.add_row("each GB through a NAT gateway", f"{words.usd(summary.usd_per_nat_gb)} a GB")
+    if summary.usd_per_zones_gb is not None:
+        table.add_row("each GB from zone to zone", f"{words.usd(summary.usd_per_zones_gb)} a GB")
     return table
 
 

@@ -121,6 +121,12 @@ def test_outputs_are_typed(terraform: FakeCommand) -> None:
     assert outputs.head.public_ip is None
 
 
+@pytest.mark.parametrize(("network", "zones"), [({"worker_zones": ["a", "b"]}, 2), ({"nat_gateways": 1}, 1), (None, 1)])
+def test_the_zones_of_workers_are_counted_where_the_modules_tell_them(network: Any, zones: int) -> None:
+    outputs = parse_outputs({**OUTPUTS, "network": {"value": network}})
+    assert outputs is not None and outputs.zones == zones
+
+
 def test_before_the_first_apply_there_are_no_outputs(terraform: FakeCommand) -> None:
     assert terraform("echo '{}'").outputs() is None
 

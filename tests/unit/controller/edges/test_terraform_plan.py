@@ -141,3 +141,18 @@ def test_the_attribute_that_forces_a_replacement_is_marked() -> None:
 def test_a_plan_that_can_not_be_used_says_why(raw: Any, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         parse_plan(raw)
+
+
+@pytest.mark.parametrize(
+    ("after", "zones"),
+    [
+        ({"worker_zones": ["a", "b", "c"]}, 3),
+        ({"worker_zones": ["a"]}, 1),
+        ({"nat_gateways": 1}, 1),
+        (None, 1),
+    ],
+)
+def test_the_output_of_the_network_tells_over_how_many_zones_workers_spread(after: Any, zones: int) -> None:
+    plan = parse_plan(document(output_changes={"network": {"actions": ["no-op"], "after": after}}))
+    assert plan.worker_zones == zones
+    assert parse_plan(document()).worker_zones == 1

@@ -58,6 +58,7 @@ GOOD: dict[str, Any] = {
     "share": 0.25,
     "emulated_speed": 0.25,
     "steal_share": 0.125,
+    "gradient_bytes": 44_000_000,
     "last_change": {"at": "2026-11-21T05:59:00.5Z", "from_size": 6, "to_size": 11, "pause_s": 1.5, "steps_lost": 0},
 }
 NODE = Instance("i-1", "c5.xlarge", "worker", "running", "127.20.1.1")
@@ -99,7 +100,15 @@ def test_every_field_of_a_fact_is_read() -> None:
         0.25,
         MembershipChange(NOW - 69.5, 6, 11, 1.5, 0),
         0.125,
+        None,
+        44_000_000,
     )
+
+
+def test_a_trainer_that_does_not_say_how_large_its_gradients_are_leaves_them_unknown() -> None:
+    other = {name: value for name, value in GOOD.items() if name != "gradient_bytes"}
+    assert parse_fact(other, now=NOW, max_age_s=30).gradient_bytes is None
+    assert parse(gradient_bytes=None).gradient_bytes is None
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ import math
 import sys
 from typing import Any
 
+import mxnet as mx
 import pytest
 
 from tests.support.ranks import run_world
-from trainer.elastic.exchange import MEAN_SCALE, scale_of
+from trainer.elastic.exchange import MEAN_SCALE, exchanged_bytes, scale_of
 
 SUMS = """
 import json, sys
@@ -54,3 +55,9 @@ def test_the_scale_is_a_power_of_two_that_is_close_to_that_of_a_mean(tokens: int
     scale = scale_of(tokens)
     assert math.frexp(scale)[0] == 0.5
     assert MEAN_SCALE / 2 < scale * max(1, tokens) <= MEAN_SCALE
+
+
+@pytest.mark.parametrize(("compression", "of_each"), [("none", 4), ("fp16", 2)])
+def test_gradients_travel_with_two_or_four_bytes_an_element(compression: str, of_each: int) -> None:
+    buckets = [mx.nd.zeros((3,)), mx.nd.zeros((5,))]
+    assert exchanged_bytes(buckets, compression) == 8 * of_each

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.traffic import Traffic
 from controller.domain import Fleet, FleetEstimate
 from controller.domain.batches import Batches
 
@@ -93,6 +94,18 @@ def test_the_gradient_is_that_of_the_cost(flavor: str) -> None:
     faster = one.with_speeds({flavor: one.tokens_per_s[flavor] * math.exp(step)})
     slope = (math.log(faster.usd_per_token(MIXED)) - math.log(one.usd_per_token(MIXED))) / step
     assert one.log_cost_gradient(MIXED)[flavor] == pytest.approx(slope, rel=1e-4)
+
+
+def test_what_is_paid_for_traffic_is_as_certain_as_it_is_whatever_the_speeds() -> None:
+    one, step = model(log_se={"a": 0.1, "b": 0.2}, traffic=Traffic(0.004, 2)), 1e-6
+    only_a, only_b = Fleet({"a": 3}), Fleet({"b": 1})
+    slopes = []
+    for flavor, fleet in (("a", only_a), ("b", only_b)):
+        faster = one.with_speeds({flavor: one.tokens_per_s[flavor] * math.exp(step)})
+        slopes.append((math.log(faster.usd_per_token(fleet)) - math.log(one.usd_per_token(fleet))) / step)
+    expected = math.hypot(slopes[0] * 0.1, slopes[1] * 0.2)
+    assert one.log_cost_difference_se(only_a, only_b) == pytest.approx(expected, rel=1e-4)
+    assert expected < model(log_se={"a": 0.1, "b": 0.2}).log_cost_difference_se(only_a, only_b)
 
 
 def test_the_uncertainty_of_what_two_fleets_share_cancels_out() -> None:

@@ -7,14 +7,22 @@ waits for the network. The head costs $2 an hour. So a step takes 5 s on two `a`
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast, Overrun
-from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster, while_credits_last, without_credits
+from controller.decide.model.forecaster import (
+    LEAST_MARGIN,
+    Forecaster,
+    paid_usd_per_hour,
+    while_credits_last,
+    without_credits,
+)
 from controller.decide.model.situation import Situation
+from controller.decide.model.traffic import Traffic
 from controller.decide.samples.credits import Burst
 from controller.decide.settings import DecideSettings, SwitchingAssumptions
 from controller.domain import Fleet, History, Limits, Progress
@@ -282,3 +290,23 @@ def test_a_search_counts_cpu_credits_on_average_and_a_second_one_starts_from_the
     assert found.model.tokens_per_s == {"a": pytest.approx(200.0), "b": 200.0}
     assert without_credits(found) == one.model
     assert while_credits_last(found, 150.0).model.tokens_per_s == {"a": pytest.approx(300.0), "b": 200.0}
+
+
+def test_traffic_between_zones_is_paid_by_the_step_and_counts_in_the_budget() -> None:
+    """Two nodes in two zones pay $0.002 a step beside the $4 an hour of their 5 s, and 20 steps while others boot."""
+    plain = forecaster(limits=Limits(budget_usd=10.0))
+    one = replace(plain, model=replace(plain.model, traffic=Traffic(0.001, 2)))
+    a_step = 4.0 / 3600 * 5.0 + 0.002
+    assert one.usd_per_step(TWO_A) == pytest.approx(a_step)
+    assert paid_usd_per_hour(one, TWO_A) == pytest.approx(a_step / 5.0 * 3600)
+    assert one.stay.remaining_usd == pytest.approx(STEPS * a_step)
+    assert one.estimate(TWO_A).remaining_usd == pytest.approx(STEPS * a_step)
+    assert one.to_spare(one.stay) == pytest.approx(10.0 / (STEPS * a_step) - 1)
+    move, free = one.forecast(ONE_A), plain.forecast(ONE_A)
+    assert move.remaining_usd == pytest.approx(free.remaining_usd), "one node pays for none"
+    other, cheaper = one.forecast(TWO_B), plain.forecast(TWO_B)
+    assert other.remaining_usd - cheaper.remaining_usd == pytest.approx(STEPS * 0.002)
+    room = one.bounds_within(0.0).max_usd_per_step
+    assert room == pytest.approx((10.0 - 20 * a_step) / 980)
+    spare = one.replacement(THREE_A, ("i-1",)).remaining_usd - plain.replacement(THREE_A, ("i-1",)).remaining_usd
+    assert spare == pytest.approx(STEPS * 0.002)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from controller.decide import Batches, Objective
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.traffic import Traffic
 from controller.decide.search import best_fleet as searching
 from controller.decide.search.best_fleet import TOLERANCE, best_fleet
 from controller.decide.search.found import Found
@@ -33,7 +35,7 @@ def brute_force(model: FleetModel, bounds: Bounds, objective: Objective) -> tupl
             continue
         fleet = dict(zip(names, counts, strict=True))
         step_s, usd_per_hour = model.step_time_s(fleet), model.fleet_usd_per_hour(fleet)
-        usd = usd_per_hour * step_s / 3600
+        usd = usd_per_hour * step_s / 3600 + model.traffic.usd_of_size(size)
         for value, most in (
             (usd_per_hour, bounds.max_usd_per_hour),
             (step_s, bounds.max_step_s),
@@ -100,6 +102,29 @@ def test_no_fleet_is_better_than_the_one_that_is_found(objective, seed):
     model, bounds = random_instance(rng)
     bounds = with_constraints(rng, model, bounds)
     assert_same(best_fleet(model, bounds, objective), brute_force(model, bounds, objective), objective)
+
+
+@pytest.mark.parametrize("objective", list(Objective))
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_with_traffic_between_zones_no_fleet_is_better_either(objective, seed):
+    """It costs from a tenth of the nodes to ten times as much, so that larger fleets pay or do not pay."""
+    rng = random.Random(seed)
+    model, bounds = random_instance(rng)
+    cheapest = best_fleet(model, bounds)
+    assert cheapest is not None
+    model = replace(model, traffic=Traffic(cheapest.usd_per_step * 10 ** rng.uniform(-1, 1), rng.randint(2, 4)))
+    bounds = with_constraints(rng, model, bounds)
+    assert_same(best_fleet(model, bounds, objective), brute_force(model, bounds, objective), objective)
+
+
+def test_where_traffic_between_zones_is_expensive_fewer_and_larger_nodes_are_best():
+    model = FleetModel({"small": 10.0, "large": 40.0}, {"small": 0.1, "large": 0.6}, 100.0, lambda size: 0.0, 0.1)
+    bounds = Bounds({"small": 4, "large": 1}, 1, 4)
+    free, dear = best_fleet(model, bounds), best_fleet(replace(model, traffic=Traffic(0.001, 2)), bounds)
+    assert free is not None and free.fleet == Fleet({"small": 4})
+    assert dear is not None and dear.fleet == Fleet({"large": 1})
+    assert dear.usd_per_step == model.usd_per_step({"large": 1}), "one node has no traffic"
 
 
 @pytest.mark.parametrize("seed", [7, 37, 138, 270, 474, 943])

@@ -21,7 +21,7 @@ def goal(**changes: Any) -> Goal:
     return Goal(**{"objective": Objective.COST, "batch": BATCH, "head": 0.0, **free, **changes})
 
 
-def lines(*rows: tuple[float, float, float, float, int, float]) -> Lines:
+def lines(*rows: tuple[float, float, float, float, int, float, float]) -> Lines:
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     columns[4] = columns[4].astype(np.int64)
     return Lines(**{field.name: column for field, column in zip(fields(Lines), columns, strict=True)})
@@ -46,11 +46,17 @@ def test_a_bound_may_be_reached_and_not_passed(bound: str, value: float) -> None
 ROWS = [
     row
     for row in itertools.product(
-        (100.0, 400.0), (1.0, 6.0), (0.0, 0.5, 40.0), (-0.5, -0.01, 0.0, 0.01, 0.5, 4.0), (0, 1, 9), (0.0, 0.5, 1.5)
+        (100.0, 400.0),
+        (1.0, 6.0),
+        (0.0, 0.5, 40.0),
+        (-0.5, -0.01, 0.0, 0.01, 0.5, 4.0),
+        (0, 1, 9),
+        (0.0, 0.5, 1.5),
+        (0.0, 2.5),
     )
     if row[1] + row[3] * row[4] > 0
 ]
-"""Speed, price, steps of both, nodes, and communication."""
+"""Speed, price, steps of both, nodes, communication, and what traffic between zones costs."""
 GOALS = [
     goal(objective=objective, head=head, **limits)
     for objective, head, limits in itertools.product(
@@ -75,6 +81,7 @@ def values_at(all_lines: Lines, steps: Any, wanted: Goal, slack: float) -> Any:
         all_lines.price + steps * all_lines.price_step,
         all_lines.communication_s,
         slack,
+        all_lines.traffic_usd,
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from controller.decide import Batches, Objective
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.traffic import Traffic
 from controller.decide.search.shrinking import best_shrunk
 from controller.domain import Fleet
 
@@ -42,6 +43,15 @@ def test_as_many_nodes_end_as_limits_and_objective_ask_for(
     bounds: Bounds, objective: Objective, left: dict[str, int] | None
 ) -> None:
     assert shrunk(bounds, objective) == left
+
+
+def test_where_traffic_between_zones_is_expensive_more_nodes_end() -> None:
+    model = FleetModel(SPEEDS, PRICES, 6000.0, lambda size: 0.01 * size, head_usd_per_hour=0.1, traffic=Traffic(1.0, 2))
+    assert best_shrunk(model, Bounds(CAPS), CURRENT, Objective.COST) == Fleet({"z": 1})
+    assert best_shrunk(model, Bounds(CAPS), CURRENT, Objective.TIME) == CURRENT
+    most = model.fleet_usd_per_hour({"z": 2}) / 3600 * model.step_time_s({"z": 2})
+    bounds = Bounds(CAPS, max_usd_per_step=most)
+    assert best_shrunk(model, bounds, CURRENT, Objective.TIME) is None, "the limit on a step counts it"
 
 
 def test_with_equal_batches_nodes_that_hold_up_the_others_end() -> None:

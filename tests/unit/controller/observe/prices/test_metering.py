@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from controller.domain import Credits, Fact, Fleet, Instance, Observation, Price, TrainingState
-from controller.domain.prices.bill import ADDRESSES, GATEWAYS, SURPLUS, VOLUMES
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, SURPLUS, VOLUMES, ZONES
 from controller.domain.prices.price import floor_name
 from controller.domain.prices.standing import ADDRESS, NAT_GATEWAY, VOLUME
 from controller.edges.terraform import FlavorOutput
@@ -157,3 +157,17 @@ def test_nodes_of_a_spot_flavor_are_paid_as_each_was_bought(tmp_path: Path) -> N
     paid = metered(known.costs, workers, HEAD, Observation(NOW, Fleet({"c5.large": 2})), SEEN_BEFORE)
     assert paid.usd_per_hour["c5.large"] == pytest.approx(2.0 + 0.5)
     assert paid.usd_per_hour[VOLUMES] == pytest.approx((2.0 + 2.0) * VOLUME_USD)
+
+
+def test_gradients_that_cross_zones_are_a_line_of_the_bill(tmp_path: Path) -> None:
+    """A gigabyte each way, twice a second, for 2 cents."""
+    workers = [replace(worker(f"i-{zone}"), zone=zone) for zone in "ab"]
+    ranks = tuple(
+        replace(fact(f"i-{zone}", "c5.large"), rank=rank, world_size=2, gradient_bytes=10**9)
+        for rank, zone in enumerate("ab")
+    )
+    seen = Observation(NOW, Fleet({"c5.large": 2}), ranks)
+    costs = desk(tmp_path).costs
+    assert metered(costs, workers, HEAD, seen, SEEN_BEFORE).usd_per_hour[ZONES] == pytest.approx(2 * 2 * 3600 * 0.02)
+    together = [replace(one, zone="a") for one in workers]
+    assert ZONES not in metered(costs, together, HEAD, seen, SEEN_BEFORE).usd_per_hour

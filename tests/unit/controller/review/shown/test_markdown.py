@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,25 @@ def test_what_costs_the_same_whatever_the_fleet_is_stands_in_a_table_of_its_own(
     unknown = summarize("local", parse_plan(plan), prices, MEASURED)
     assert unknown.uncounted == ("nat-gateway",)
     assert "Not counted, because there is no price: `nat-gateway`." in render(unknown)
+
+
+def test_traffic_between_zones_is_shown_where_workers_are_in_several() -> None:
+    plan = json.loads((GOLDEN / "move.json").read_text(encoding="utf-8"))
+    one = summarize("local", parse_plan(plan), PRICES, MEASURED)
+    plan["output_changes"]["network"] = {"actions": ["no-op"], "after": {"worker_zones": ["a", "b"]}}
+    fleets = {MIXED: replace(MEASURED.fleets[MIXED], traffic_usd_per_hour=0.25)}
+    fleets |= {MOVED: replace(MEASURED.fleets[MOVED], traffic_usd_per_hour=0.75)}
+    shown = summarize("local", parse_plan(plan), PRICES, replace(MEASURED, fleets=fleets))
+    assert one.usd_per_hour.before is not None and one.usd_per_hour.after is not None
+    assert shown.usd_per_hour.before == pytest.approx(one.usd_per_hour.before + 0.25)
+    assert shown.usd_per_hour.after == pytest.approx(one.usd_per_hour.after + 0.75)
+    rows = cells(render(shown))
+    assert ["each GB from zone to zone", "$0.0200 a GB"] in rows
+    assert any(row[:3] == ["Of these, traffic between zones", "$0.2500", "$0.7500"] for row in rows)
+    console = Console(width=160, record=True, file=io.StringIO())
+    print_review(shown, console)
+    assert "of these, traffic between zones" in console.export_text()
+    assert "zone" not in render(one)
 
 
 def test_the_first_nodes_of_a_spot_flavor_are_priced_as_they_are_bought_where_that_is_on_demand() -> None:
