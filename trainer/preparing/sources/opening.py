@@ -82,3 +82,11 @@ def size_and_version(name: str) -> tuple[int, str]:
     except OSError as error:
         raise PreparationError(f"{name} cannot be read: {error.strerror}") from error
     return found.st_size, str(found.st_mtime_ns)
+
+
+def size_and_digest(name: str) -> tuple[int, str]:
+    """Reads a file, and returns its size and the SHA-256 of its content in hex. Raises PreparationError."""
+    with open_file(name) as stream:
+        file = DigestedFile(stream)
+        digest = file.sha256()
+        return file.bytes, digest
