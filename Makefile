@@ -131,7 +131,7 @@ bench-report: setup ## Time the report of a very large run
 	@$(BIN)/python -m tests.bench.bench_report $(OPTIONS)
 bench-journal: setup ## Measure the journal of 10,000 passes of 1,000 nodes
 	@$(BIN)/python -m tests.bench.bench_journal $(OPTIONS)
-bench-data: setup ## Measure preparing and reading a corpus of 50,000 and of 500,000 pairs (OPTIONS="--pairs 5000000")
+bench-data: setup ## Measure preparing and reading a corpus of 50,000 and of 500,000 pairs (OPTIONS="--pairs 5000000 --folder FOLDER": goes on where it broke off)
 	@$(BIN)/python -m tests.bench.bench_data $(OPTIONS)
 bench-look: setup ## Time a look at 200 and at 1,000 nodes, with their reports on the head and without
 	@$(BIN)/python -m tests.bench.bench_look $(OPTIONS)
