@@ -138,7 +138,7 @@ bench-detached: setup ## Measure what handing a run to the head costs its traini
 	@$(BIN)/python -m tests.bench.bench_detached $(OPTIONS)
 bench-configure: setup ## Measure configuring 1, 5 and 50 fresh nodes
 	@$(BIN)/python -m tests.bench.bench_configure $(OPTIONS)
-bench-data: setup ## Measure preparing and reading a corpus of 50,000 and of 500,000 pairs (OPTIONS="--pairs 5000000")
+bench-data: setup ## Measure preparing and reading a corpus of 50,000 and of 500,000 pairs (OPTIONS="--pairs 5000000 --folder FOLDER": goes on where it broke off)
 	@$(BIN)/python -m tests.bench.bench_data $(OPTIONS)
 bench-look: setup ## Time a look at 200 and at 1,000 nodes, with their reports on the head and without
 	@$(BIN)/python -m tests.bench.bench_look $(OPTIONS)

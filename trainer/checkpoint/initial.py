@@ -89,7 +89,7 @@ def _of_results(storage: Storage, prefix: str, parameters: bytes, origin: Origin
         found = json.loads(description).get("format", 1)
         arrays = mx.nd.load_frombuffer(parameters)
     except (ValueError, mx.MXNetError) as error:
-        raise CheckpointError(f"it is damaged: {str(error).splitlines()[0]}") from error
+        raise CheckpointError(f"it is damaged: {str(error).strip().splitlines()[-1]}") from error
     if found != FORMAT:
         raise CheckpointError(f"its parameters are of format {found}, and this Centavo has {FORMAT}")
     return {f"parameter.{name}": array.asnumpy() for name, array in arrays.items()}

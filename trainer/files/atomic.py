@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The disk, the user's part of it, or the file has no room. Writing to an open file tells this without its name."""
 PARTIAL_PREFIX = ".partial-"
 """The name of an unfinished file begins with this; readers of a folder skip such files."""
 
@@ -28,8 +31,8 @@ def replaced(path: Path, *, readable_by_all: bool = False, durable: bool = False
         durable: Whether to wait until the content is on the disk, so that it survives a power failure.
 
     Raises:
-        OSError: The file cannot be written. Whatever is raised, the old file is still there and the temporary file is
-            removed.
+        OSError: The file cannot be written; where the disk is full, with the name of `path`. Whatever is raised, the
+            old file is still there and the temporary file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL_PREFIX)
@@ -41,8 +44,10 @@ def replaced(path: Path, *, readable_by_all: bool = False, durable: bool = False
         if durable:
             _flush(name)
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

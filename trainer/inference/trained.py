@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from trainer.data.vocabulary import Vocabulary
 from trainer.model.build import load
-from trainer.model.transformer import TranslationModel
+from trainer.model.transformer import METADATA_FILE, TranslationModel
 
 
 def load_trained(directory: Path) -> tuple[TranslationModel, Vocabulary]:
@@ -16,6 +17,9 @@ def load_trained(directory: Path) -> tuple[TranslationModel, Vocabulary]:
         ValueError: One of them cannot be read, or they are not of the same training.
     """
     model, vocabulary = load(directory), Vocabulary.load(directory)
+    made_with = json.loads((directory / METADATA_FILE).read_text()).get("vocabulary_sha256")
+    if made_with not in (None, vocabulary.digest):  # an older Centavo has not written it
+        raise ValueError(f"{directory}: the vocabulary is not the one that the model was trained with")
     if (len(vocabulary), vocabulary.separate_sizes) != (model.vocab_size, model.separate):
         raise ValueError(
             f"{directory}: the vocabulary has {len(vocabulary)} pieces and the model {model.vocab_size}: "

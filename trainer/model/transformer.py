@@ -20,8 +20,9 @@ from gluonnlp.model.transformer import TransformerDecoder, TransformerEncoder
 from gluonnlp.model.translation import NMTModel
 from mxnet import autograd, gluon
 
-from trainer.files.atomic import replaced, write_atomically
+from trainer.files.atomic import write_atomically
 from trainer.model.fused_graph import NO_DROPOUT, FusedTransformer
+from trainer.model.parameter_file import write_parameters
 from trainer.model.pre_norm import add_final_norms
 from trainer.model.r_drop import twice
 from trainer.model.reference_loss import ReferenceTransformer
@@ -155,14 +156,17 @@ class TranslationModel:
         return trained
 
     def save(self, directory: Path, metadata: dict[str, Any] | None = None) -> None:
-        """Writes `model.params` and `model.json` (format, settings, vocabulary size, `metadata`) into `directory`."""
+        """Writes `model.params` and `model.json` (format, settings, vocabulary size, `metadata`) into `directory`.
+
+        Raises:
+            OSError: They cannot be written.
+        """
         description = {"format": FORMAT, "model": self.settings.model_dump(), "vocab_size": self.vocab_size}
         if self.separate is not None:
             description["separate"] = self.separate
         description |= metadata or {}
         arrays = {name: parameter.data().as_in_context(mx.cpu()) for name, parameter in self.parameters().items()}
-        with replaced(directory / PARAMETERS_FILE, readable_by_all=True) as temporary:
-            mx.nd.save(str(temporary), arrays)
+        write_parameters(directory / PARAMETERS_FILE, arrays)
         text = json.dumps(description, indent=1) + "\n"
         write_atomically(directory / METADATA_FILE, text, readable_by_all=True)
 
@@ -172,7 +176,7 @@ class TranslationModel:
         try:
             arrays = mx.nd.load(str(path))
         except mx.MXNetError as error:
-            raise ModelError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
+            raise ModelError(f"cannot read {path}: {str(error).strip().splitlines()[-1]}") from error
         self.set_arrays(arrays, str(path))
 
     def set_arrays(self, arrays: dict[str, Any], where: str) -> None:

@@ -15,6 +15,8 @@ from trainer.preparing.scatter import mixed, shard_of, shards_for
 from trainer.settings.preparation import PreparationSettings
 
 LEFT_OUT = -1
+TOGETHER = 1 << 20
+"""Pairs for which places are drawn together: it takes some 50 bytes of memory for each."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,9 @@ def assign(
     Raises:
         PreparationError: A split would be empty.
     """
-    nothing = np.empty(0, dtype=np.int64)
-    split_of = np.concatenate([nothing, *(np.full(one.kept, SPLITS.index(one.split)) for one in chunks)])  # (pairs,)
-    split_of[~np.concatenate([nothing.astype(bool), *kept])] = LEFT_OUT
+    splits = [np.full(one.kept, SPLITS.index(one.split), dtype=np.int8) for one in chunks]
+    split_of = np.concatenate([np.empty(0, dtype=np.int8), *splits])  # (pairs,)
+    split_of[~np.concatenate([np.empty(0, dtype=bool), *kept])] = LEFT_OUT
     if settings.held_out:
         _hold_out(split_of, settings.held_out, settings.seed)
     shards: list[tuple[str, int]] = []
@@ -55,15 +57,28 @@ def assign(
         if not len(chosen):
             raise PreparationError(f"no pair is left for the split {split}: name more text, or filter less")
         count = shards_for(len(chosen), settings.shard_pairs)
-        places[chosen] = len(shards) + shard_of(np.arange(len(chosen)), count, settings.seed)
+        for start in range(0, len(chosen), TOGETHER):
+            some = chosen[start : start + TOGETHER]
+            places[some] = len(shards) + shard_of(start + np.arange(len(some)), count, settings.seed)
         shards += [(split, shard) for shard in range(count)]
     return Destinations(shards, np.split(places, np.cumsum([one.kept for one in chunks])[:-1]))
 
 
-def _hold_out(split_of: NDArray[np.int64], count: int, seed: int) -> None:
+def _hold_out(split_of: NDArray[np.int8], count: int, seed: int) -> None:
     """Moves `count` pairs of the training split to validation and as many to the test, wherever they are."""
     training = np.flatnonzero(split_of == SPLITS.index("train"))
     if len(training) <= 2 * count:
         raise PreparationError(f"held_out takes {2 * count} pairs, and only {len(training)} are left to take them from")
-    drawn = training[np.argsort(mixed(np.arange(len(training)), seed + 1), kind="stable")[: 2 * count]]
+    drawn = training[_drawn(len(training), 2 * count, seed + 1)]
     split_of[drawn[:count]], split_of[drawn[count:]] = SPLITS.index("validation"), SPLITS.index("test")
+
+
+def _drawn(numbers: int, count: int, seed: int) -> NDArray[np.int64]:
+    """Returns `count` numbers below `numbers`: those that `mixed` makes the smallest, the smallest first."""
+    drawn, keys = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+    for start in range(0, numbers, TOGETHER):
+        some = np.arange(start, min(start + TOGETHER, numbers))
+        drawn, keys = np.concatenate([drawn, some]), np.concatenate([keys, mixed(some, seed)])
+        first = np.argsort(keys, kind="stable")[:count]
+        drawn, keys = drawn[first], keys[first]
+    return drawn

@@ -57,7 +57,8 @@ def sampled(most: int, destinations: Destinations) -> list[NDArray[np.int64]]:
     chosen = [np.flatnonzero((of >= shards[0]) & (of <= shards[-1])) for of in destinations.of_chunk]
     distance = max(1, -(-2 * sum(map(len, chosen)) // most))
     passed = np.cumsum([0, *map(len, chosen)]).tolist()  # training pairs before each chunk
-    return [indices[-before % distance :: distance] for before, indices in zip(passed[:-1], chosen, strict=True)]
+    wanted = [indices[-before % distance :: distance] for before, indices in zip(passed[:-1], chosen, strict=True)]
+    return [indices.copy() for indices in wanted]  # without the others, of which they would be views
 
 
 def sentences_of(chunks: Sequence[Path], sample: Sequence[NDArray[np.int64]]) -> Iterator[str]:

@@ -25,6 +25,7 @@ from trainer.preparing.pool import Pool, pool
 from trainer.preparing.report import report_of
 from trainer.preparing.sources.chunks import ReadFile, chunks_of
 from trainer.preparing.sources.listing import Text, texts_of
+from trainer.preparing.sources.opening import size_and_digest
 from trainer.preparing.work_folder import NOT_SHAPING, WorkFolder, work_folder
 from trainer.settings.preparation import PreparationSettings
 from trainer.storage.opening import open_storage
@@ -88,9 +89,11 @@ def prepare_by(engine: Engine, settings: PreparationSettings) -> Manifest:
     filters_of(settings)  # a package that is missing is told before anything is read
     with work_folder(settings, texts) as work:
         if (there := present(storage, settings)) is not None:
+            _check_text(there, texts, settings.output)
             log.info("%s is prepared already", settings.output)
             return there
         manifest = engine(Preparation(settings, texts, work, storage))
+        present(storage, settings)  # another machine may have come before this one
         write_manifest(storage, manifest)
         return manifest
 
@@ -107,6 +110,19 @@ def present(storage: Storage, settings: PreparationSettings, name: str = FILE_NA
             "remove that one"
         )
     return manifest
+
+
+def _check_text(there: Manifest, texts: Sequence[Text], output: str) -> None:
+    """Raises PreparationError where the corpus that is there was made of other text than is named now."""
+    made_of = {file["name"]: (file["bytes"], file["sha256"]) for file in there.prepared["files"]}
+    names = {name for text in texts for name in text.files}
+    changed = [name for name in sorted(names) if made_of.get(name) != size_and_digest(name)]
+    if changed or set(made_of) != names:
+        one = changed[0] if changed else min(set(made_of) - names)
+        raise PreparationError(
+            f"{output} has a corpus already, which was prepared before {one} was changed, added or removed: give "
+            "another output, or remove that one"
+        )
 
 
 def _described(settings: PreparationSettings) -> dict[str, Any]:

@@ -49,14 +49,23 @@ class WorkFolder:
 
 @contextmanager
 def work_folder(settings: PreparationSettings, texts: Sequence[Text]) -> Iterator[WorkFolder]:
-    """Gives the folder of a preparation, to one process at a time. It is removed when the preparation is done."""
+    """Gives the folder of a preparation. It is removed when the preparation is done.
+
+    Of the processes of this machine that prepare to the same output, one goes on and the others wait.
+    """
     digest = hashlib.sha256(f"{FORMAT} {CHUNK_LINES} {sentencepiece.__version__} {settings.output}\n".encode())
     digest.update(json.dumps(settings.model_dump(exclude=NOT_SHAPING), sort_keys=True).encode())
     for text in texts:
         for name in text.files:
             digest.update(f"\n{name} {size_and_version(name)}".encode())
     folder = Path(settings.work).expanduser() / digest.hexdigest()[:24]
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder.with_suffix(".lock")):
+    with only_one(folder.with_name(f"{_digest_of(settings.output)}.lock")):
+        folder.mkdir(exist_ok=True)
         yield WorkFolder(folder)
         shutil.rmtree(folder)
+
+
+def _digest_of(output: str) -> str:
+    """Returns the same digits for all ways to write an output."""
+    named = output.rstrip("/") if "://" in output else str(Path(output).expanduser().resolve())
+    return hashlib.sha256(named.encode()).hexdigest()[:24]

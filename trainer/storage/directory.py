@@ -29,7 +29,7 @@ class DirectoryStorage:
                 for part in parts:
                     file.write(part)
         except OSError as error:
-            raise StorageError(f"{path} cannot be written: {error}") from error
+            raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
     def get(self, name: str, most_bytes: int | None = None) -> bytes | None:
         """Returns the content of the file."""

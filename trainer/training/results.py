@@ -47,7 +47,8 @@ def keep_results(training: Training, scores: dict[str, Any]) -> None:
     storage, lines = training.prepared.storage, training.state.progress.log
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        training.prepared.model.save(directory, {"steps": scores["steps"], "bleu": scores["bleu"]})
+        made_with = {"vocabulary_sha256": training.prepared.vocabulary.digest}
+        training.prepared.model.save(directory, {"steps": scores["steps"], "bleu": scores["bleu"], **made_with})
         _save_vocabulary(training.prepared.vocabulary, directory)
         training.events.write_all(directory, lines)
         for path in sorted(directory.iterdir()):

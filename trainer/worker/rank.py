@@ -120,7 +120,7 @@ class Rank:
         except MemoryError as error:
             self._fail(f"out of memory while preparing: {error}")
             return None
-        except (NodeTooSmallError, ValueError, StorageError, TrainingFailedError) as error:
+        except (NodeTooSmallError, ValueError, OSError, StorageError, TrainingFailedError) as error:
             self._fail(str(error))
             return None
         return training

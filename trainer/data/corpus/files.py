@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from itertools import zip_longest
 from pathlib import Path
 
@@ -15,7 +16,7 @@ def read_lines(path: Path) -> list[str]:
     """Returns the lines of a UTF-8 file, which may be .gz, as `lines_of` cuts them. Raises CorpusError."""
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise CorpusError(f"cannot read {path}: {error}") from error
     return lines_of(content, str(path))
 

@@ -89,9 +89,9 @@ class FetchedFiles:
     def _make_room(self, wanted: int) -> None:
         """Removes files that nobody has used for a while, the oldest first, until there is room for `wanted` bytes."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        files = [path for path in self._folder.rglob("*") if path.suffix in SHARD_SUFFIXES]
-        for path in sorted(files, key=lambda one: one.stat().st_mtime):
-            is_in_use = time.time() - path.stat().st_mtime < IN_USE_S
+        used = {path: _used_at_s(path) for path in self._folder.rglob("*") if path.suffix in SHARD_SUFFIXES}
+        for path, used_at_s in sorted(used.items(), key=lambda one: one[1]):
+            is_in_use = time.time() - used_at_s < IN_USE_S
             if shutil.disk_usage(self._folder).free >= wanted + RESERVE_BYTES or is_in_use:
                 return
             log.info("%s leaves the cache: the disk has little room", path)
@@ -111,6 +111,14 @@ class FetchedFiles:
                 raise StorageError(f"{where} cannot be copied to {path}: {error}") from error
             if (problem := difference(temporary, entry)) is not None:
                 raise PreparedCorpusError(f"{where} {problem}: prepare the corpus again")
+
+
+def _used_at_s(path: Path) -> float:
+    """Returns when a file was used last, as seconds since 1970; 0: another rank of the node has just removed it."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def difference(path: Path, entry: FileEntry) -> str | None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         where: The file's name, for messages.
 
     Raises:
-        PreparedCorpusError: It is torn, or of another version.
+        PreparedCorpusError: It is torn or changed, of another version, or names a file outside of the corpus.
     """
     try:
         document = json.loads(content)
@@ -121,20 +122,34 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
                 f"{where} is of format {document['schema']}, and this Centavo reads {FORMAT}: prepare the corpus again"
             )
         vocabulary = document["vocabulary"]
-        return Manifest(
+        manifest = Manifest(
             document["source"],
             document["target"],
             VocabularyEntry(
-                FileEntry(**vocabulary["file"]), int(vocabulary["pieces"]), bool(vocabulary.get("separate", False))
+                _file(vocabulary["file"]), int(vocabulary["pieces"]), bool(vocabulary.get("separate", False))
             ),
             {name: tuple(parse_shard(one) for one in document["splits"][name]) for name in SPLITS},
             document["prepared"],
         )
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        if document["digest"] != manifest.digest:
+            raise PreparedCorpusError(f"{where} was changed: its digest is that of other shards")
+    except PreparedCorpusError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise PreparedCorpusError(f"{where} is no manifest of a prepared corpus, or it is torn ({error!r})") from error
+    return manifest
 
 
 def parse_shard(entry: Mapping[str, Any]) -> ShardEntry:
     """Returns a shard as the manifest has it."""
     lengths = tuple((int(length), int(count)) for length, count in entry["lengths"])
-    return ShardEntry(int(entry["pairs"]), FileEntry(**entry["ids"]), FileEntry(**entry["text"]), lengths)
+    return ShardEntry(int(entry["pairs"]), _file(entry["ids"]), _file(entry["text"]), lengths)
+
+
+def _file(entry: Mapping[str, Any]) -> FileEntry:
+    """Returns a file of the corpus. A name such as ../../.ssh/authorized_keys would be written outside of the cache."""
+    file = FileEntry(**entry)
+    path = PurePosixPath(file.name)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise PreparedCorpusError(f"a prepared corpus names {file.name!r}, which does not lie in it")
+    return file

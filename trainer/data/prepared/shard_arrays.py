@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,17 +75,20 @@ class MappedText(Sequence[Pair]):
     """The sentence pairs of a shard, of which each is decoded when it is asked for."""
 
     def __init__(self, text: NDArray[np.uint8], text_bytes: NDArray[np.uint32]) -> None:
-        self._text = text
-        self._ends = np.cumsum(text_bytes, dtype=np.int64).reshape(-1, 2)  # (pairs, 2)
-        self._starts = self._ends - text_bytes
+        self._text, self._text_bytes = text, text_bytes
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._text_bytes)
 
     def __getitem__(self, index: Any) -> Any:
         """Returns a pair; for a slice, a list of pairs."""
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
-        starts, ends = self._starts[index].tolist(), self._ends[index].tolist()
-        source, target = (bytes(self._text[start:end]).decode() for start, end in zip(starts, ends, strict=True))
+        ends, lengths = self._ends[index].tolist(), self._text_bytes[index].tolist()
+        source, target = (bytes(self._text[end - n : end]).decode() for end, n in zip(ends, lengths, strict=True))
         return source, target
+
+    @functools.cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        """Where the sentences end in the text, shape (pairs, 2). It takes memory once a pair is asked for."""
+        return np.cumsum(self._text_bytes, dtype=np.int64).reshape(-1, 2)

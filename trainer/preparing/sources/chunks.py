@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from trainer.preparing.errors import PreparationError
+from trainer.preparing.sources.decompressing import TORN
 from trainer.preparing.sources.listing import Text
-from trainer.preparing.sources.opening import TORN, DigestedFile, opened
+from trainer.preparing.sources.opening import DigestedFile, opened
 from trainer.preparing.sources.parquet import rows_of
 
 CHUNK_LINES = 8_192

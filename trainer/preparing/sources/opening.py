@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
-import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from trainer.preparing.errors import PreparationError
+from trainer.preparing.sources.decompressing import decompressed
 from trainer.storage.opening import open_storage
 
 BUFFER_BYTES = 1 << 20
-TORN = (EOFError, OSError, lzma.LZMAError)
-"""What reading a file raises that is torn or damaged. gzip's and bzip2's errors are EOFError and OSError."""
 
 
 class DigestedFile(io.RawIOBase):
@@ -71,64 +66,9 @@ def opened(name: str) -> Iterator[tuple[BinaryIO, DigestedFile]]:
     """Gives the text of a file, decompressed, and the file itself, which knows its digest at the end."""
     file = DigestedFile(open_file(name))
     try:
-        yield _decompressed(name, io.BufferedReader(file, BUFFER_BYTES)), file
+        yield decompressed(name, io.BufferedReader(file, BUFFER_BYTES)), file
     finally:
         file.close()
-
-
-def _decompressed(name: str, file: io.BufferedReader) -> BinaryIO:
-    start = file.peek(6)[:6]
-    if start.startswith(b"\x1f\x8b"):
-        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=file), BUFFER_BYTES))
-    if start.startswith(b"BZh"):
-        return cast(BinaryIO, bz2.BZ2File(file))
-    if start.startswith(b"\xfd7zXZ\x00"):
-        return cast(BinaryIO, lzma.LZMAFile(file))
-    if start.startswith(b"\x28\xb5\x2f\xfd"):
-        return io.BufferedReader(ZstdFile(name, file), BUFFER_BYTES)
-    return file
-
-
-class ZstdFile(io.RawIOBase):
-    """The text of a file that is compressed by zstd, in one frame or several."""
-
-    def __init__(self, name: str, file: BinaryIO) -> None:
-        try:
-            self._zstd: Any = import_module("zstandard")
-        except ImportError as error:
-            raise PreparationError(
-                f"{name} is compressed by zstd, which needs the package zstandard: make setup TEXT=1, or "
-                "pip install zstandard"
-            ) from error
-        self._file, self._frame, self._rest, self._text = file, None, b"", b""
-
-    def readable(self) -> bool:
-        """Returns that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Reads the next bytes. Raises EOFError where the file ends within a frame."""
-        while not self._text:
-            data = self._rest or self._file.read(BUFFER_BYTES)
-            if not data:
-                if self._frame is not None:
-                    raise EOFError("the file ends within a frame of zstd")
-                return 0
-            self._take(data)
-        taken = self._text[: len(buffer)]
-        self._text = self._text[len(taken) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
-
-    def _take(self, data: bytes) -> None:
-        frame = self._frame or self._zstd.ZstdDecompressor().decompressobj()
-        try:
-            self._text, self._rest = frame.decompress(data), b""
-        except self._zstd.ZstdError as error:
-            raise OSError(str(error)) from error
-        self._frame = None if frame.eof else frame
-        if frame.eof:
-            self._rest = frame.unused_data
 
 
 def size_and_version(name: str) -> tuple[int, str]:
@@ -142,3 +82,11 @@ def size_and_version(name: str) -> tuple[int, str]:
     except OSError as error:
         raise PreparationError(f"{name} cannot be read: {error.strerror}") from error
     return found.st_size, str(found.st_mtime_ns)
+
+
+def size_and_digest(name: str) -> tuple[int, str]:
+    """Reads a file, and returns its size and the SHA-256 of its content in hex. Raises PreparationError."""
+    with open_file(name) as stream:
+        file = DigestedFile(stream)
+        digest = file.sha256()
+        return file.bytes, digest

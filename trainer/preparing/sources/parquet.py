@@ -25,7 +25,7 @@ def rows_of(
         most: How many rows a list has.
 
     Raises:
-        PreparationError: pyarrow is missing, the file is no Parquet file, or it has no such columns.
+        PreparationError: pyarrow is missing, the file is no Parquet file, or it has no such columns of text.
     """
     try:
         pyarrow: Any = import_module("pyarrow")
@@ -46,7 +46,7 @@ def rows_of(
             rows = (
                 pair
                 for batch in table.iter_batches(batch_size=most, columns=list(columns))
-                for pair in zip(*(_values(batch.column(column)) for column in columns), strict=True)
+                for pair in zip(*(_values(name, column, batch.column(column)) for column in columns), strict=True)
             )
             while chunk := list(itertools.islice(rows, most)):
                 yield [source for source, _ in chunk], [target for _, target in chunk]
@@ -54,5 +54,8 @@ def rows_of(
             raise PreparationError(f"{name} cannot be read as Parquet: {error}") from error
 
 
-def _values(column: Any) -> list[bytes]:
-    return [(value or "").replace("\n", " ").encode() for value in column.to_pylist()]
+def _values(name: str, title: str, column: Any) -> list[bytes]:
+    values = column.to_pylist()
+    if strange := [value for value in values if value is not None and not isinstance(value, str)]:
+        raise PreparationError(f"{name}: the column {title} is no text: it has {strange[0]!r}")
+    return [(value or "").replace("\n", " ").encode() for value in values]

@@ -117,3 +117,11 @@ def test_a_corpus_that_is_not_whole_is_told_before_anything_is_bought(
     with pytest.raises(SupplyError):
         desk.provide()
     assert desk.store.writes == []
+
+
+def test_a_file_whose_content_is_damaged_is_not_copied(desk: Desk) -> None:
+    (desk.root / "corpora" / "train" / "0.ids").write_text("1 2 4")
+    with pytest.raises(SupplyError, match=r"train/0\.ids has another SHA-256 than manifest\.json says"):
+        desk.provide()
+    prefix = f"corpus/prepared/{SHA256}"
+    assert not {f"{prefix}/train/0.ids", f"{prefix}/manifest.json"} & {*desk.store.writes}

@@ -184,3 +184,12 @@ def test_languages_that_a_corpus_lacks_are_refused() -> None:
 def test_an_unknown_kind_lists_the_known_ones() -> None:
     with pytest.raises(SettingsError, match="kind: must be one of generated, files, multi30k, iwslt2015, wmt2014"):
         section_from(CorpusSettings, {"kind": "opus"})
+
+
+def test_a_damaged_gz_file_is_told(tmp_path: Path) -> None:
+    settings = files(tmp_path, ["one"], ["um"], ".gz")
+    content = bytearray((tmp_path / "a.pt.gz").read_bytes())
+    content[10] |= 6  # the first block has a type that there is not
+    (tmp_path / "a.pt.gz").write_bytes(content)
+    with pytest.raises(CorpusError, match=r"cannot read .*a\.pt\.gz: .*invalid block type"):
+        corpus.load(settings)

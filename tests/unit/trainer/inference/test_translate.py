@@ -16,6 +16,7 @@ from trainer.data.batch import collate
 from trainer.data.samples import encode_pairs
 from trainer.data.vocabulary import Vocabulary
 from trainer.inference.step_decoder import StepDecoder
+from trainer.inference.trained import load_trained
 from trainer.inference.translate import translate
 from trainer.model import build as model
 from trainer.model import pre_norm
@@ -134,6 +135,20 @@ def test_a_vocabulary_of_another_training_is_refused(tmp_path: Path, capsys: pyt
     assert cli.main(["translate", "--model", str(tmp_path)]) == cli.EXIT_USAGE
     told = capsys.readouterr().err
     assert re.search(r"the vocabulary has 2\d\d pieces and the model 40: they are not of the same", told)
+
+
+def test_a_vocabulary_of_another_corpus_is_refused_though_it_is_as_large(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, other = (Vocabulary.learn([f"{word} {word}"] * 9, 270) for word in ("abc", "xyz"))
+    assert len(own) == len(other)
+    made = model.build(ModelSettings(layers=1, units=8, hidden=8, heads=1), len(own))
+    made.save(tmp_path, {"vocabulary_sha256": own.digest})
+    own.save(tmp_path)
+    assert load_trained(tmp_path)[1].digest == own.digest
+    other.save(tmp_path)
+    assert cli.main(["translate", "--model", str(tmp_path)]) == cli.EXIT_USAGE
+    assert "the vocabulary is not the one that the model was trained with" in capsys.readouterr().err
 
 
 def test_lines_are_translated_whatever_ends_them(

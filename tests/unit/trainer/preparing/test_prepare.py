@@ -160,6 +160,22 @@ def test_a_corpus_that_is_there_is_taken_and_another_one_is_not_replaced(tmp_pat
     assert files_of(settings.output) == before
 
 
+def test_duplicates_and_held_out_pairs_are_the_same_however_few_pairs_are_looked_at_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainer.preparing.sources.chunks.CHUNK_LINES", 64)
+    louder = [(source.upper(), target) for source, target in PAIRS[100:200]]
+    train = [write_pairs(tmp_path / "raw", "twice", [*PAIRS[:400], *PAIRS[50:90], *louder])]
+    settings = preparation(tmp_path, train=train, validation=[], test=[], held_out=20, filters={})
+    few = settings.model_copy(update={"output": str(tmp_path / "few")})
+    whole = prepare_corpus(settings, 1)
+    for module in ("duplicates", "destinations"):
+        monkeypatch.setattr(f"trainer.preparing.{module}.TOGETHER", 50)
+    assert prepare_corpus(few, 1) == whole
+    assert whole.prepared["filters"]["dropped"].keys() == {"duplicate", "near duplicate"}
+    assert sum(whole.prepared["filters"]["dropped"].values()) == 140
+
+
 def test_a_file_that_has_changed_is_read_anew(tmp_path: Path) -> None:
     settings = preparation(tmp_path)
     prepared(settings)

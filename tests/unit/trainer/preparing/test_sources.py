@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -22,6 +23,7 @@ from trainer.preparing.prepare import prepare_corpus
 from trainer.preparing.sources.chunks import ReadFile, chunks_of
 from trainer.preparing.sources.listing import Text, named, texts_of
 from trainer.preparing.sources.opening import opened
+from trainer.preparing.sources.parquet import _values
 
 TEXT = b"".join(f"line {number}\n".encode() for number in range(5000))
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -60,6 +62,28 @@ def chunk_lines(path: Path) -> list[bytes]:
 def test_a_torn_file_is_told_with_the_last_line_that_could_be_read(name: str, tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(COMPRESSIONS[name](TEXT)[:-20])
+    with pytest.raises(PreparationError, match=r"text is torn or damaged: it cannot be read after line \d+"):
+        chunk_lines(path)
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz"])
+def test_a_file_in_several_members_is_read_to_its_end_whatever_fills_it_up(name: str, tmp_path: Path) -> None:
+    path, compress = tmp_path / "text", COMPRESSIONS[name]
+    path.write_bytes(compress(TEXT) + bytes(8) + compress(b"") + compress(b"last\n") + bytes(70_000))
+    assert read(path) == TEXT + b"last\n"
+
+
+def flipped(data: bytes) -> bytes:
+    return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 0xFF]) + data[len(data) // 2 + 1 :]
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz"])
+@pytest.mark.parametrize("spoil", [flipped, lambda data: data[: len(data) // 2], lambda _: b"no member"])
+def test_a_member_that_is_damaged_is_not_taken_for_the_end(
+    name: str, spoil: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path, compress = tmp_path / "text", COMPRESSIONS[name]
+    path.write_bytes(compress(TEXT) + spoil(compress(TEXT)))
     with pytest.raises(PreparationError, match=r"text is torn or damaged: it cannot be read after line \d+"):
         chunk_lines(path)
 
@@ -135,6 +159,12 @@ def test_columns_of_parquet(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"PAR1 torn")
     with pytest.raises(PreparationError, match="cannot be read as Parquet"):
         prepared_pairs(tmp_path / "c", {"parquet": str(tmp_path / "t.parquet")})
+
+
+def test_a_column_of_numbers_is_told() -> None:
+    assert _values("t.parquet", "en", SimpleNamespace(to_pylist=lambda: ["a\nb", None])) == [b"a b", b""]
+    with pytest.raises(PreparationError, match=r"t\.parquet: the column n is no text: it has 7"):
+        _values("t.parquet", "n", SimpleNamespace(to_pylist=lambda: [None, 7]))
 
 
 def test_without_its_package_parquet_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

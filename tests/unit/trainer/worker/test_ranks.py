@@ -110,6 +110,14 @@ def test_an_option_that_this_horovod_lacks_is_refused(tmp_path: Path) -> None:
     assert (fact["state"], "built with NCCL" in fact["reason"]) == ("failed", True)
 
 
+def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    places = {"cache": str(tmp_path / "file" / "cache"), "facts": {"path": str(tmp_path)}}
+    assert Rank.of(section_from(Settings, {**TRAINING, **places})).prepare(Silent()) is None
+    fact = json.loads((tmp_path / "iteration.fact").read_text())
+    assert (fact["state"], "Not a directory" in fact["reason"]) == ("failed", True)
+
+
 def test_ranks_with_other_settings_do_not_train_together(tmp_path: Path) -> None:
     kept = tmp_path / "two" / "storage" / "checkpoints" / "step-000000200"
     kept.parent.mkdir(parents=True)

@@ -157,12 +157,37 @@ def test_a_vocabulary_of_another_corpus_is_refused(corpus: PreparedCorpus) -> No
         (b'{"schema": 1}', "is no manifest of a prepared corpus, or it is torn"),
         (b'{"schema": 2}', "is of format 2, and this Centavo reads 1: prepare the corpus again"),
         (b"[]", "is no manifest"),
+        (
+            b'{"schema": 1, "vocabulary": {"file": {"name": "v", "bytes": 1, "sha256": ""}, "pieces": "x"}}',
+            "no manifest",
+        ),
     ],
 )
 def test_a_manifest_that_cannot_be_read_is_told(content: bytes, expected: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(content)
     with pytest.raises(PreparedCorpusError, match=expected):
         open_corpus(str(tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "/etc/passwd", "train/../../elsewhere", ""])
+def test_a_manifest_that_names_a_file_outside_of_the_corpus_is_refused(
+    name: str, corpus: PreparedCorpus, tmp_path: Path
+) -> None:
+    path = Path(corpus.location, "manifest.json")
+    document = json.loads(path.read_text())
+    document["splits"]["test"][0]["text"]["name"] = name
+    path.write_text(json.dumps(document))
+    with pytest.raises(PreparedCorpusError, match="which does not lie in it"):
+        open_corpus(corpus.location, tmp_path)
+
+
+def test_a_manifest_whose_shards_were_changed_is_refused(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    path = Path(corpus.location, "manifest.json")
+    document = json.loads(path.read_text())
+    document["splits"]["train"].pop()
+    path.write_text(json.dumps(document))
+    with pytest.raises(PreparedCorpusError, match=r"manifest\.json was changed: its digest is that of other shards"):
+        open_corpus(corpus.location, tmp_path)
 
 
 class Counted(DirectoryStorage):
@@ -278,6 +303,17 @@ def test_where_the_disk_has_little_room_the_oldest_shards_go(
     assert not first.exists()
     assert len(mapped.samples[99][0]) > 1, "it is mapped"
     assert (folder / entries[0].text.name).exists()
+
+
+def test_a_shard_that_another_rank_has_just_removed_is_no_error(
+    remote: Counted, corpus: PreparedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = SimpleNamespace(free=0)
+    monkeypatch.setattr(corpus_files.shutil, "disk_usage", lambda _: usage)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "gone.ids").symlink_to(tmp_path / "nowhere")
+    entry = corpus.manifest.splits["train"][0].ids
+    assert through(remote, corpus, tmp_path / "cache").files.path_of(entry).stat().st_size == entry.bytes
 
 
 def test_a_full_disk_is_told(
