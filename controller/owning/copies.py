@@ -82,16 +82,16 @@ class Copies:
             self._say("")
 
     def _copy(self, source: Source, final: bool) -> None:
-        signature, now = source.signature(), self._elapsed()
-        is_early = not final and now < self._not_before.get(source.key, now)
-        if signature is None or is_early or signature == self._copied.get(source.key):
+        key, signature, now = source.key, source.signature(), self._elapsed()
+        is_early = not final and now < self._not_before.get(key, now)
+        if signature is None or is_early or signature == self._copied.get(key):
             return
         content = source.content()
-        if content is None:
+        if content is None or source.key != key:  # a bundle that is replaced meanwhile has another key
             return
-        self._writer.write(source.key, content)
-        self._copied[source.key] = signature
-        self._not_before[source.key] = now + max(LEAST_GAP_S, len(content) / BYTES_PER_S)
+        self._writer.write(key, content)
+        self._copied[key] = signature
+        self._not_before[key] = now + max(LEAST_GAP_S, len(content) / BYTES_PER_S)
 
     def _say(self, trouble: str) -> None:
         """Tells of a trouble once, and of its end."""

@@ -18,7 +18,7 @@ from controller.owning import keys
 from controller.owning.copies import Copies
 from controller.owning.fenced import FencedWriter
 from controller.owning.runs_index import RunEntry, RunsSource, read_runs
-from controller.owning.sources import FileSource, JournalSource, StateSource, sources_of
+from controller.owning.sources import BootBundleSource, FileSource, JournalSource, StateSource, sources_of
 from controller.record.journal import Journal
 from tests.unit.controller.harness import SETTINGS
 from tests.unit.controller.owning.bucket_in_memory import NOW, BucketInMemory, wait_until
@@ -138,6 +138,29 @@ def test_the_bundle_by_which_nodes_prepare_themselves_is_there_before_its_pointe
     (tmp_path / "boot.tar.gz").write_bytes(b"the next bundle, whose pointer is not written yet")
     made.round()
     assert len(bucket.writes) == 2
+
+
+def test_a_bundle_that_is_replaced_while_it_is_copied_never_lies_under_the_digest_of_the_next(
+    bucket: BucketInMemory, tmp_path: Path
+) -> None:
+    def write(content: bytes) -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        (tmp_path / "boot.tar.gz").write_bytes(content)
+        (tmp_path / "boot.json").write_text(json.dumps({"sha256": digest}))
+        return f"control/boot/{digest}.tar.gz"
+
+    class ReplacedMeanwhile(BootBundleSource):
+        def content(self) -> bytes | None:
+            found = super().content()
+            write(b"the next bundle")
+            return found
+
+    write(b"a bundle")
+    made = copies(bucket, ReplacedMeanwhile(tmp_path))
+    made.round()
+    assert bucket.writes == []
+    made.round()
+    assert {key: kept[0] for key, kept in bucket.kept.items()} == {write(b"the next bundle"): b"the next bundle"}
 
 
 # when it is copied
