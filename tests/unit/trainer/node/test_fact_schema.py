@@ -110,7 +110,7 @@ def test_a_training_that_fails(tmp_path: Path, reader: Reader, sections: dict[st
 
 def test_every_state_with_everything_that_a_fact_can_say(tmp_path: Path, reader: Reader) -> None:
     change = MembershipChange("2026-11-21T06:00:00.000Z", 6, 11, 1.5, 3)
-    figures = RankFigures(3, 11, 7, 0.5, 0.25, 64.0, 1000.5, 50, 100, 7000, -0.5, 0.3, change)
+    figures = RankFigures(3, 11, 7, 0.5, 0.25, 64.0, 1000.5, 50, 100, 7000, -0.5, 0.3, 22_000_000, change)
     facts = FactWriter(tmp_path, Instance("i-0123456789abcdef0", "c5.18xlarge"), emulated_speed=0.25)
     for state in State:
         facts.figures = RankFigures() if state is State.STARTING else figures
