@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import time
 from typing import Any
 
@@ -13,6 +15,7 @@ from controller.domain.errors import AwsError, ConfigError
 from controller.edges.bucket import objects as edge
 from controller.edges.bucket.find import _cluster_of, find_bucket
 from controller.edges.bucket.objects import BucketObjects, ChangedError
+from controller.supply.boot_bundle import bundle_key
 from tests.unit.controller.edges.bucket.on_moto import REGION, bucket_on_moto, make_bucket, moto
 
 __all__ = ["bucket_on_moto", "moto"]
@@ -35,6 +38,14 @@ def test_a_write_follows_exactly_the_version_that_it_names(bucket_on_moto: Bucke
     head = bucket_on_moto.head("k")
     assert head is not None and (head.content, head.etag, head.generation) == (b"", two, 4)
     assert bucket_on_moto.read("none") is None and bucket_on_moto.changed("none", one) is None
+
+
+def test_a_bundle_lies_in_the_bucket_byte_for_byte_since_nodes_check_its_digest(bucket_on_moto: BucketObjects) -> None:
+    content = gzip.compress(b"a bundle")
+    key = bundle_key(hashlib.sha256(content).hexdigest())
+    bucket_on_moto.write(key, content, follows=None, generation=3)
+    kept = boto3.client("s3", region_name=REGION).get_object(Bucket=bucket_on_moto.bucket, Key=key)["Body"].read()
+    assert kept == content
 
 
 def test_the_age_is_what_the_clock_of_s3_says(bucket_on_moto: BucketObjects, monkeypatch: pytest.MonkeyPatch) -> None:
