@@ -43,13 +43,13 @@ def measure(nodes: int) -> dict[str, Any]:
         _allow(sandbox, nodes)
         shutil.rmtree(sandbox.root / "trainer")
         shutil.copytree(STUB, sandbox.root / "trainer")
-        _succeed(sandbox, "apply")
+        sandbox.succeed("apply")
         used, began = _processor_s(), time.perf_counter()
-        said = _succeed(sandbox, "configure")
+        said = sandbox.succeed("configure")
         seconds, processor_s = time.perf_counter() - began, _processor_s() - used
         if not re.search(r"changed=[1-9]", said):
             raise SystemExit("The nodes were configured already: nothing was measured.")
-        _succeed(sandbox, "destroy", "--delete-data")
+        sandbox.succeed("destroy", "--delete-data")
     return {"nodes": nodes, "seconds": round(seconds, 1), "processor_s": round(processor_s, 1)}
 
 
@@ -63,13 +63,6 @@ def _allow(sandbox: Sandbox, nodes: int) -> None:
         sandbox.environment / "centavo.yml",
         lambda it: it["controller"]["timeouts"].update(configure_s=1800, boot_s=900),
     )
-
-
-def _succeed(sandbox: Sandbox, *arguments: str) -> str:
-    done = sandbox.centavo(*arguments, timeout_s=1800)
-    if done.returncode:
-        raise SystemExit(f"centavo {' '.join(arguments)} ended with exit code {done.returncode} (see above).")
-    return done.stdout
 
 
 def _processor_s() -> float:

@@ -7,7 +7,7 @@ steps twice: controlled by `centavo optimize`, and by the controller on the head
 results are fetched from the cluster's bucket both times. Two figures compare the two, from the training's own log:
 
 - by windows: the time of each window of the log beside that of the same steps in the other run; the sum counts.
-- by the clock: from the first line of the log to the last one, in whole seconds.
+- by the clock: from the first line of the log to the last one.
 
 At most 1 % more time and no lost step is asked of a detached run. The order changes from round to round.
 """
@@ -83,28 +83,22 @@ class Bucket:
 
 def watched(sandbox: Sandbox) -> Trained:
     """Trains with the controller on this machine."""
-    _succeed(sandbox, "optimize")
+    sandbox.succeed("optimize")
     return Bucket(sandbox).trained()
 
 
 def detached(sandbox: Sandbox) -> Trained:
     """Trains with the controller on the head, and takes the cluster back afterwards."""
-    _succeed(sandbox, "optimize", "--detach")
+    sandbox.succeed("optimize", "--detach")
     bucket = Bucket(sandbox)
     wait_until(lambda: _has_ended(bucket), LIMIT_S, "the end of the detached run")
-    _succeed(sandbox, "take-over")
+    sandbox.succeed("take-over")
     return bucket.trained()
 
 
 def _has_ended(bucket: Bucket) -> bool:
     lease = bucket.lease()
     return bool(lease["released"]) and lease["stage"] == "ended"
-
-
-def _succeed(sandbox: Sandbox, *arguments: str) -> None:
-    done = sandbox.centavo(*arguments, timeout_s=LIMIT_S)
-    if done.returncode:
-        raise SystemExit(f"centavo {' '.join(arguments)} ended with exit code {done.returncode} (see above).")
 
 
 def compared(here: Trained, there: Trained) -> dict[str, Any]:
@@ -137,7 +131,7 @@ def measure(folder: Path, rounds: int, steps: int) -> list[dict[str, Any]]:
                 there = detached(sandbox)
             found.append(compared(here, there))
             print(json.dumps(found[-1]), flush=True)
-        _succeed(sandbox, "destroy", "--delete-data")
+        sandbox.succeed("destroy", "--delete-data")
     return found
 
 

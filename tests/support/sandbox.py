@@ -63,6 +63,13 @@ class Sandbox:
         print(output)
         return subprocess.CompletedProcess(process.args, process.returncode, output)
 
+    def succeed(self, *arguments: str, timeout_s: float = 1800) -> str:
+        """Runs a command for a bench, and returns its output. A command that fails ends the bench."""
+        done = self.centavo(*arguments, timeout_s=timeout_s)
+        if done.returncode:
+            raise SystemExit(f"centavo {' '.join(arguments)} ended with exit code {done.returncode} (see above).")
+        return done.stdout
+
     def start(self, *arguments: str, output: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
         """Starts a command in a process group of its own, which writes to `output`."""
         return subprocess.Popen(
