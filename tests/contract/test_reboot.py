@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import jinja2
 import pytest
 
 from tests.support.local_cloud import LocalCloud, wait_until
+from tests.support.node_programs import place_programs, supervisor_ctl
 from tests.support.user_data import terraform, user_data
 
-ROOT = Path(__file__).parents[2]
-NODE = ROOT / "ansible" / "roles" / "node" / "templates"
 SERVICE = """[program:{name}]
 command=sh -c 'echo started >> {root}/{name}.starts; exec sleep 1000'
 autostart=false
@@ -36,29 +33,11 @@ class Node:
         wait_until(lambda: cloud.host(self.instance_id)["user_data"] == "done", "the first boot")
         self.home = cloud.state_dir / "instances" / self.instance_id / "home"
         self.root = self.home / "centavo"
-        self.supervisor_ctl = (
-            f"{sys.executable} -m supervisor.supervisorctl --configuration {self.root}/supervisord.conf"
-        )
         self._place()
 
     def _place(self) -> None:
         root = self.root
-        names = {
-            "node_root": str(root),
-            "node_sockets": f"/tmp/centavo-{self.instance_id}",
-            "node_python": sys.executable,
-            "supervisor_ctl": self.supervisor_ctl,
-        }
-        for folder in (*(root / name for name in ("services", "wanted", "log", "bin")), self.home / ".config/centavo"):
-            folder.mkdir(parents=True)
-        for template, path in (
-            ("supervisord.conf.j2", root / "supervisord.conf"),
-            ("supervise.j2", root / "bin" / "supervise"),
-            ("services.j2", root / "bin" / "services"),
-            ("start.j2", self.home / ".config" / "centavo" / "start"),
-        ):
-            path.write_text(jinja2.Template((NODE / template).read_text()).render(names))
-            path.chmod(0o755)
+        place_programs(root, Path(f"/tmp/centavo-{self.instance_id}"), self.home / ".config" / "centavo" / "start")
         for name in ("worker", "launcher"):
             (root / "services" / f"{name}.conf").write_text(SERVICE.format(name=name, root=root))
 
@@ -68,7 +47,7 @@ class Node:
 
     def runs(self, service: str) -> bool:
         """Tells whether supervisor runs a service. How often it started it says less: it does so in a shutdown, too."""
-        return "RUNNING" in self.cloud.ssh(self.address, f"{self.supervisor_ctl} status {service}").stdout
+        return "RUNNING" in self.cloud.ssh(self.address, f"{supervisor_ctl(self.root)} status {service}").stdout
 
     def reboot(self) -> None:
         boots = self.console().count("user data done")

@@ -1,4 +1,4 @@
-"""A run that is handed to the head, on localcloud: all is real but the trainer, which is a stub."""
+"""Runs that are handed to the head, on localcloud: all is real but the trainer, which is a stub."""
 
 from __future__ import annotations
 
@@ -107,32 +107,7 @@ def laptop(tmp_path: Path) -> Iterator[Laptop]:
     made.place.close()
 
 
-def test_a_run_goes_on_at_the_head_when_its_machine_is_gone(laptop: Laptop, tmp_path: Path) -> None:
-    laptop.set_prices(PRICES_THERE)
-    done = laptop.centavo("optimize", "--detach", "--budget", "50")
-    assert done.returncode == 0
-    lease = laptop.lease()
-    assert lease["holder"]["place"] == "head" and not lease["released"]
-    assert f"The run {lease['run']} goes on at the head" in done.stdout and "at most $50" in done.stdout
-    refused = laptop.centavo("optimize")
-    assert refused.returncode == 16 and "take-over" in refused.stdout
-    laptop.delete()
-
-    wait_until(lambda: laptop.phases(tmp_path) == ["done"], 900, "a move that the head has made")
-    laptop.place.end_file(laptop.place.head().id).touch()
-    wait_until(laptop.has_ended, 600, "the end of the run")
-
-    assert laptop.place.workers() == [] and laptop.place.desired() == {}
-    report = json.loads(laptop.object(f"{lease['run']}/control/report.json") or b"{}")
-    assert report["status"] == "finished" and report["training"]["steps"] > 0
-    assert [move["outcome"] for move in report["moves"]] == ["done"]
-    assert laptop.object(f"{lease['run']}/control/report.html") and laptop.object(
-        f"{lease['run']}/results/model.params"
-    )
-    wait_until(lambda: not laptop.controllers(), 60, "the end of the controller's process")
-
-
-def test_a_run_at_the_head_ends_when_a_person_asks_for_it(laptop: Laptop) -> None:
+def a_run_at_the_head_ends_when_a_person_asks_for_it(laptop: Laptop) -> None:
     laptop.set_prices(PRICES_HERE)
     assert laptop.centavo("optimize", "--detach").returncode == 0
     run, head = laptop.lease()["run"], laptop.place.head().id
@@ -153,3 +128,33 @@ def test_a_run_at_the_head_ends_when_a_person_asks_for_it(laptop: Laptop) -> Non
     assert (report["status"], report["status_code"]) == ("stopped", "stop-asked")
     wait_until(lambda: not laptop.lets_the_heads_controller_in(head), 120, "the end of the head's key")
     assert "No run is under way" in laptop.centavo("stop").stdout
+
+
+def a_run_goes_on_at_the_head_when_its_machine_is_gone(laptop: Laptop, folder: Path) -> None:
+    laptop.set_prices(PRICES_THERE)
+    done = laptop.centavo("optimize", "--detach", "--budget", "50")
+    assert done.returncode == 0
+    lease = laptop.lease()
+    assert lease["holder"]["place"] == "head" and not lease["released"]
+    assert f"The run {lease['run']} goes on at the head" in done.stdout and "at most $50" in done.stdout
+    refused = laptop.centavo("optimize")
+    assert refused.returncode == 16 and "take-over" in refused.stdout
+    laptop.delete()
+
+    wait_until(lambda: laptop.phases(folder) == ["done"], 900, "a move that the head has made")
+    laptop.place.end_file(laptop.place.head().id).touch()
+    wait_until(laptop.has_ended, 600, "the end of the run")
+
+    assert laptop.place.workers() == [] and laptop.place.desired() == {}
+    report = json.loads(laptop.object(f"{lease['run']}/control/report.json") or b"{}")
+    assert report["status"] == "finished" and report["training"]["steps"] > 0
+    assert [move["outcome"] for move in report["moves"]] == ["done"]
+    assert laptop.object(f"{lease['run']}/control/report.html") and laptop.object(
+        f"{lease['run']}/results/model.params"
+    )
+    wait_until(lambda: not laptop.controllers(), 60, "the end of the controller's process")
+
+
+def test_two_runs_at_the_head_one_after_the_other(laptop: Laptop, tmp_path: Path) -> None:
+    a_run_at_the_head_ends_when_a_person_asks_for_it(laptop)
+    a_run_goes_on_at_the_head_when_its_machine_is_gone(laptop, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -12,7 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sandbox import Sandbox, make_sandbox, move_phases, wait_until
+import yaml
+from raw_text import preparation, write_pairs
+from sandbox import Sandbox, client_of, edit_yaml, make_sandbox, move_phases, running_instances, wait_until
+
+from trainer.data.corpus.generated import distinct_pairs
+from trainer.preparing.prepare import prepare_corpus
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
@@ -44,7 +50,58 @@ def assert_trained_without_loss(sandbox: Sandbox, steps: int) -> None:
     assert (sandbox.root / "runs" / "latest" / "results" / "model.params").stat().st_size > 0
 
 
-def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_path: Path, stack: ExitStack) -> None:
+def train_on_own_text(sandbox: Sandbox, folder: Path) -> None:
+    """Prepares raw text in the checkout, and has the training use it."""
+    texts = [write_pairs(folder, "own", distinct_pairs(4000, "en", "pt", seed=1), ".gz")]
+    output = str(sandbox.root / "prepared")
+    prepare_corpus(preparation(folder, train=texts, vocabulary={"size": 600}, shard_pairs=1500, output=output), 1)
+    corpus = {"kind": "prepared", "directory": "prepared"}
+    edit_yaml(sandbox.environment / "training.yml", lambda it: it.update(corpus=corpus, vocabulary={}))
+
+
+def keep_results_of_destroyed(sandbox: Sandbox) -> None:
+    """Has the environment keep a bucket with results, as `aws` does."""
+    main = sandbox.environment / "main.tf"
+    text = main.read_text()
+    main.write_text(text.replace("destroy_results = true", "destroy_results = false"))
+    assert main.read_text() != text
+
+
+def bucket_of(sandbox: Sandbox) -> str:
+    (bucket,) = client_of(sandbox.root, sandbox.endpoint, "s3").list_buckets()["Buckets"]
+    return str(bucket["Name"])
+
+
+def assert_trained_on_the_copy_in_the_bucket(sandbox: Sandbox) -> None:
+    here, bucket = sandbox.root / "prepared", bucket_of(sandbox)
+    prefix = f"corpus/prepared/{hashlib.sha256((here / 'manifest.json').read_bytes()).hexdigest()}"
+    s3 = client_of(sandbox.root, sandbox.endpoint, "s3")
+    keys = {one["Key"] for one in s3.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")["Contents"]}
+    assert keys == {f"{prefix}/{path.relative_to(here)}" for path in here.rglob("*") if path.is_file()}
+    training = yaml.safe_load((sandbox.root / "runs" / "latest" / "results" / "training.yml").read_text())
+    assert training["corpus"]["directory"] == f"s3://{bucket}/{prefix}"
+
+
+def assert_results_are_only_deleted_when_told(sandbox: Sandbox) -> None:
+    """Destroys the environment, whose bucket holds results."""
+    bucket = bucket_of(sandbox)
+    refused = sandbox.centavo("destroy")
+    assert refused.returncode != 0
+    assert f"The bucket {bucket} holds " in refused.stdout
+    assert "DELETE_DATA=1" in refused.stdout and "nothing was destroyed" in refused.stdout
+    assert bucket_of(sandbox) == bucket, "the refused destroy has left everything as it was"
+    assert len(running_instances(sandbox.ec2(), "head")) == 1
+
+    done = sandbox.centavo("destroy", "--delete-data")
+    assert done.returncode == 0
+    assert f"objects in the bucket {bucket}." in done.stdout and "Nothing of it costs money any more." in done.stdout
+    assert client_of(sandbox.root, sandbox.endpoint, "s3").list_buckets()["Buckets"] == []
+    assert sandbox.centavo("destroy").stdout.strip().endswith("Nothing was up.")
+
+
+def test_a_training_on_own_text_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(
+    tmp_path: Path, stack: ExitStack
+) -> None:
     sandbox = make_sandbox(
         tmp_path / "centavo",
         stack,
@@ -52,6 +109,8 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
         steps=STEPS,
         speeds={"t2.medium": 0.05, "c5.large": 0.33, "c5.xlarge": 0.12},
     )
+    train_on_own_text(sandbox, tmp_path / "text")
+    keep_results_of_destroyed(sandbox)
     applied = sandbox.centavo("apply")
     assert applied.returncode == 0
     assert sandbox.running_workers() == INITIAL
@@ -62,6 +121,7 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
     assert sandbox.centavo("optimize").returncode == 0
 
     assert_trained_without_loss(sandbox, steps=STEPS)
+    assert_trained_on_the_copy_in_the_bucket(sandbox)
     report = sandbox.report
     assert report["fleet"]["initial"] == INITIAL
     assert {f: n for f, n in report["fleet"]["final"].items() if n} == {"c5.large": 3}
@@ -72,7 +132,7 @@ def test_a_training_moves_to_the_cheapest_flavor_and_leaves_nothing_behind(tmp_p
     assert "rank 0 of 3 trains from step 0" in sandbox.centavo("logs", "--rank", "0").stdout
     assert "the training has finished" in sandbox.centavo("logs", "--stream", "controller").stdout
 
-    assert sandbox.centavo("destroy").returncode == 0
+    assert_results_are_only_deleted_when_told(sandbox)
     assert sandbox.localcloud("down").returncode == 0
     assert sandbox.processes() == {}
 

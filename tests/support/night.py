@@ -15,15 +15,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from tests.support.local_cloud import LocalCloud, processes_with, wait_until
+from tests.support.node_programs import place_programs, supervisor_ctl
 from tests.support.roles import make_profile
 from tests.support.terraform_module import TerraformModule
 from tests.unit.controller.warden.stand_ins import document
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATES = ROOT / "ansible" / "roles" / "node" / "templates"
 LIMIT_S = 300.0
 SWITCH = {"lease_s": 30, "ended_s": 60, "stalled_s": 600, "worker_s": 40, "reaper_s": 60, "head": "stop"}
 CONTROLLER = """
@@ -81,24 +79,11 @@ class Cluster:
         """Does what the roles do."""
         root, role = self.root(instance_id), "head" if instance_id == self.head else "worker"
         address = self.cloud.ready(instance_id)
-        ctl = f"{sys.executable} -m supervisor.supervisorctl --configuration {root}/supervisord.conf"
-        names = {
-            "node_root": str(root), "node_python": sys.executable, "supervisor_ctl": ctl,
-            "node_sockets": f"/tmp/centavo-{instance_id}",
-        }  # fmt: skip
-        for name in ("services", "wanted", "log", "bin", "facts.d"):
-            (root / name).mkdir(parents=True)
-        for template, file in (
-            ("supervisord.conf.j2", "supervisord.conf"),
-            ("supervise.j2", "bin/supervise"),
-            ("services.j2", "bin/services"),
-            ("start.j2", "bin/start"),
-        ):
-            (root / file).write_text(jinja2.Template((TEMPLATES / template).read_text()).render(names))
-            (root / file).chmod(0o755)
+        place_programs(root, Path(f"/tmp/centavo-{instance_id}"), root / "bin" / "start")
+        (root / "facts.d").mkdir()
         settings: dict[str, Any] = {
             "cluster": "unit", "bucket": "unit-bucket", "region": "us-east-1", "instance_id": instance_id,
-            "root": str(root), "fact_path": str(root / "facts.d"), "supervisor": ctl.split(),
+            "root": str(root), "fact_path": str(root / "facts.d"), "supervisor": supervisor_ctl(root).split(),
             "head_address": self.cloud.address(self.head), "head_port": self.cloud.config["ssh_port"],
         }  # fmt: skip
         (root / "warden.json").write_text(json.dumps(settings))

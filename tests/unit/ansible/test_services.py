@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import jinja2
 import pytest
+from node_programs import place_programs, supervisor_ctl
 
-TEMPLATES = Path(__file__).parents[3] / "ansible" / "roles" / "node" / "templates"
 LIMIT_S = 60.0
 SERVICE = """[program:{name}]
 command={command}
@@ -37,24 +35,7 @@ class Node:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        names = {
-            "ansible_managed": "made by a test",
-            "node_root": str(root),
-            "node_sockets": str(root / "run"),
-            "node_python": sys.executable,
-            "supervisor_ctl": f"{sys.executable} -m supervisor.supervisorctl --configuration {root}/supervisord.conf",
-        }
-        for folder in ("services", "wanted", "log", "bin"):
-            (root / folder).mkdir(parents=True)
-        for template, file in (
-            ("supervisord.conf.j2", "supervisord.conf"),
-            ("supervise.j2", "bin/supervise"),
-            ("services.j2", "bin/services"),
-            ("start.j2", "bin/start"),
-        ):
-            path = root / file
-            path.write_text(jinja2.Template((TEMPLATES / template).read_text()).render(names))
-            path.chmod(0o755)
+        place_programs(root, root / "run", root / "bin" / "start")
         self.environment = {**os.environ, "CENTAVO_TEST_NODE": str(root)}
 
     def service(self, name: str, command: str, wanted: bool = True, startsecs: int = 0) -> None:
@@ -74,8 +55,8 @@ class Node:
         return self.run("services").stdout
 
     def state(self, service: str) -> str:
-        ctl = [sys.executable, "-m", "supervisor.supervisorctl", "-c", str(self.root / "supervisord.conf")]
-        answer = subprocess.run([*ctl, "status", service], text=True, capture_output=True, check=False).stdout.split()
+        command = [*supervisor_ctl(self.root).split(), "status", service]
+        answer = subprocess.run(command, text=True, capture_output=True, check=False).stdout.split()
         return answer[1] if len(answer) > 1 else ""
 
     def supervisor(self) -> int:
