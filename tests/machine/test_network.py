@@ -55,6 +55,10 @@ def place() -> Iterator[Place]:
     assert not [line for lines in traces().values() for line in lines if NAMES.prefix in line or one.prefix in line]
 
 
+def _ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=True).stdout
+
+
 def _route_to(address: str) -> str | None:
     words = ["ip", "-j", "route", "get", "fibmatch", address]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -76,6 +80,17 @@ def test_a_subnets_bridge_is_the_way_to_its_addresses_and_goes_with_the_subnet(p
     assert _route_to(f"{place.prefix}.1.4") is None
     place.bridges.plug(place.spec(4), again)
     assert _route_to(f"{place.prefix}.1.4") == NAMES.bridge("subnet-2")
+
+
+def test_the_mac_address_of_a_bridge_stays_when_a_machine_is_plugged_in(place: Place) -> None:
+    def mac() -> str:
+        return str(json.loads(_ip("-j", "link", "show", NAMES.bridge("subnet-1")))[0]["address"])
+
+    place.bridges.plug(place.spec(4), place.subnet)
+    before = mac()
+    place.bridges.plug(place.spec(5), place.subnet)
+    _ip("link", "set", NAMES.cable(place.spec(5).instance_id), "address", "00:00:00:00:00:01")
+    assert mac() == before, "the machines that are there send to the address that they know"
 
 
 def test_sockets_are_served_within_a_namespace_and_not_outside(place: Place) -> None:
