@@ -124,19 +124,23 @@ class Launcher:
         self._stopped_by = signal.Signals(number).name
 
     def _attempt_until_done(self) -> End:
-        """Trains, from the last checkpoint again and again, until some attempts in a row have got no further."""
+        """Trains, from the last checkpoint again and again, until attempts in a row have got no further for long."""
         refusal = self._settings.horovod.refusal(is_elastic=True, has_nccl=has_nccl())
         if refusal is not None:
             return End("failed", refusal)
         number = in_vain = 0
+        further_at = time.monotonic()
         while True:
             number, step = number + 1, self._nodes.step  # the highest step so far
             end = self._attempt(number)
             if end.status not in ("lost", "stopped") or self._stopped_by is not None:
                 return end
-            in_vain = 1 if self._nodes.step > step else in_vain + 1
+            if self._nodes.step > step:
+                in_vain, further_at = 0, time.monotonic()
+            in_vain += 1
             log.error("attempt %d ended (%d in a row without getting further): %s", number, in_vain, end.reason)
-            if in_vain >= self._options.attempts:
+            is_long = time.monotonic() - further_at >= self._options.patience_s
+            if in_vain >= self._options.attempts and is_long:
                 return End("failed", end.reason)
             self._fact.update(state="waiting", reason=end.reason)
             self._nodes.forget_outcomes()

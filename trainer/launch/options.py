@@ -19,7 +19,8 @@ class LaunchOptions:
         max_np: The most ranks to train with.
         start_patience_s: How long all hosts of the file are waited for before `min_np` of them suffice.
         elastic_timeout_s: How long Horovod waits for `min_np` ranks.
-        attempts: How often in a row the training is begun from its last checkpoint without getting further.
+        attempts: How often in a row, at least, the training is begun from its last checkpoint without getting further.
+        patience_s: How long, at least, it is begun again without getting further: the network may fail for minutes.
         wanted_file: A file that says that this launcher is wanted. It is removed when the training has ended; without
             it, a launcher that is started does nothing. None: the launcher is always wanted.
     """
@@ -37,4 +38,5 @@ class LaunchOptions:
     start_patience_s: float = 120.0
     elastic_timeout_s: int = 600
     attempts: int = 3
+    patience_s: float = 300.0
     wanted_file: Path | None = None

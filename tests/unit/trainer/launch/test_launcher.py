@@ -70,9 +70,20 @@ def test_attempts_in_a_row_that_get_no_further_end_the_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers = attempts(monkeypatch, 10, 20, 20, 15, 15, 15)
-    assert make(tmp_path).run() == 1
+    assert make(tmp_path, patience_s=0.0).run() == 1
     assert numbers == [1, 2, 3, 4], "the second one got further: from then on, three in a row were in vain"
     assert done(tmp_path) == {"status": "failed", "reason": "all ranks are lost"}
+
+
+def test_a_network_that_fails_for_minutes_does_not_end_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(launcher_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(Launcher, "_pause", lambda launcher: now.append(now.pop() + 35.0))
+    numbers = attempts(monkeypatch, 10, *[10] * 20)
+    assert make(tmp_path, patience_s=300.0).run() == 1
+    assert len(numbers) == 10, "the first attempt got further; nine pauses of 35 s are more than 300 s"
 
 
 def test_attempts_that_get_further_go_on_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
