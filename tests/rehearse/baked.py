@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.rehearse.bakery import Bakery
 from tests.rehearse.place import Place
 from tests.rehearse.running import RehearsalError, Running
-from tests.rehearse.scenes import WARM, Rehearsal, Scene
+from tests.rehearse.scenes import Rehearsal, Scene
 
 
 class BakedRehearsal(Rehearsal):
@@ -49,8 +48,8 @@ class BakedRehearsal(Rehearsal):
         return f"{image['Name']} is {image['State']}; Packer has left nothing else"
 
     def tell_times(self) -> str:
-        """Tells how long all nodes took that came while the training went on."""
-        return "; ".join(re.findall(rf"\d+ x .*{WARM}.*", self._running().text()))
+        """Tells how soon the workers were warm that came while the training went on."""
+        return "; ".join(self._warmed)
 
     def stop(self) -> str:
         """Ends the training, which gives all workers back."""

@@ -16,6 +16,7 @@ from tests.rehearse.place import FLEET, Place
 from tests.rehearse.reaching import Reaching
 from tests.rehearse.running import RehearsalError, Running, found_in
 from tests.rehearse.traces import left_over, summary, traces
+from tests.rehearse.warmth import warm_after
 from tests.support.sandbox import move_phases, running_instances
 
 SIZE = sum(FLEET.values())
@@ -41,6 +42,7 @@ class Rehearsal:
         self._steps: list[Step] = []
         self._training: Running | None = None
         self._before: dict[str, list[str]] = {}
+        self._warmed: list[str] = []
 
     def run(self) -> Outcome:
         """Makes all steps. The first that fails ends the rehearsal; the cloud is taken down in any case."""
@@ -118,8 +120,8 @@ class Rehearsal:
         before = len(training.text())
 
         def trains_again() -> bool:
-            since_a_node_is_warm = training.text()[before:].partition(WARM)[-1]
-            return bool(found_in(since_a_node_is_warm, rf" {SIZE} ranks train"))
+            since_it_takes_part = training.text()[before:].partition(f"the hosts file names {SIZE} nodes")[-1]
+            return bool(found_in(since_it_takes_part, rf" {SIZE} ranks train"))
 
         training.wait_for(trains_again, 600, f"a node that trains in the place of {lost}")
         return f"{lost} was terminated; another one trains in its place; {self._warm()}"
@@ -185,8 +187,10 @@ class Rehearsal:
         return text
 
     def _warm(self) -> str:
-        """Returns how long the last new nodes took, as the controller told it."""
-        return found_in(self._running().text(), WARM).partition(": ")[-1] or "no time was told"
+        """Returns how soon the worker that came last was warm."""
+        newest = max(self._workers(), key=lambda worker: worker["LaunchTime"])
+        self._warmed.append(warm_after(self.place.root / ".localcloud" / "instances", newest))
+        return self._warmed[-1]
 
     def _running(self) -> Running:
         assert self._training is not None
