@@ -72,8 +72,10 @@ class LiveCluster:
         tell: Callable[[str], None] = lambda message: None,
         observed: Callable[[Observation], None] = lambda observation: None,
         credits_of: Callable[[Sequence[Instance]], Mapping[str, Credits]] = lambda workers: {},
+        nat_bytes_of: Callable[[Sequence[str]], float] = lambda gateway_ids: 0.0,
     ) -> None:
-        self._journal, self._observed, self._credits_of = journal, observed, credits_of
+        self._journal, self._observed = journal, observed
+        self._credits_of, self._nat_bytes_of = credits_of, nat_bytes_of
         self._stopwatch = Stopwatch(clock.now, journal.add_duration)
         self.made = Made(terraform, environment.name)
         self.instances = Instances(aws, self.made)
@@ -164,5 +166,6 @@ class LiveCluster:
         last_at = self._journal.last_observed_at()
         before = Unseen(self._journal.info().started_at if last_at is None else last_at, is_first=last_at is None)
         workers, head = self.instances.last_workers, self.instances.listed_head
-        paid = metered(self.costs, workers, head, observation, before)
+        nat_bytes = self._nat_bytes_of(self.made.outputs.nat_gateway_ids)
+        paid = metered(self.costs, workers, head, observation, before, nat_bytes)
         self._journal.add_observation(observation, paid.total_usd_per_hour, paid)

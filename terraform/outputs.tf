@@ -37,9 +37,10 @@ output "head" {
 }
 
 output "network" {
-  description = "What the network costs money for: the number of NAT gateways, and of public IPv4 addresses with the head's, and the zones over which workers spread, since traffic between zones is paid."
+  description = "What the network costs money for: the number and the IDs of NAT gateways, the number of public IPv4 addresses with the head's, and the zones over which workers spread, since traffic between zones is paid."
   value = {
     nat_gateways     = var.existing_network == null ? var.nat_gateways : 0
+    nat_gateway_ids  = flatten(module.network[*].nat_gateway_ids)
     public_addresses = (var.existing_network == null ? var.nat_gateways : 0) + (local.head_public ? 1 : 0)
     worker_zones     = local.worker_zones
   }

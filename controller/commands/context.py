@@ -19,6 +19,7 @@ from controller.config.environment import Environment
 from controller.config.load import load_environment
 from controller.domain import Observation, Price
 from controller.edges.account.credits import AwsCredits
+from controller.edges.account.gateways import AwsGateways
 from controller.edges.ansible import Ansible
 from controller.edges.aws import Aws
 from controller.edges.clock import SystemClock
@@ -33,6 +34,7 @@ from controller.observe.credits.asked import AskedCredits
 from controller.observe.made import Made
 from controller.observe.prices.asked import Wanted
 from controller.observe.prices.book import NOTHING_WANTED, open_book, wanted_by
+from controller.observe.prices.gateways import AskedGateways
 from controller.observe.prices.listed import require_prices
 from controller.observe.progress import read_progress
 from controller.record.journal import Journal
@@ -98,7 +100,7 @@ class Context:
     def cluster(self, journal: Journal) -> LiveCluster:
         """Returns the cluster, as one run sees it."""
         environment = self.environment
-        started_at = journal.info().started_at
+        started_at, region = journal.info().started_at, environment.settings.aws.region
 
         def observed(observation: Observation) -> None:
             progress = read_progress(observation, started_at)
@@ -112,12 +114,13 @@ class Context:
             self.clock,
             terraform=self.terraform(journal.directory),
             ansible=Ansible(environment.root, journal.directory / "ansible", self.clock.is_stopping, self.clock.now),
-            aws=Aws(environment.settings.aws.region),
-            store=Store(environment.settings.aws.region),
+            aws=Aws(region),
+            store=Store(region),
             builder=WheelBuilder(environment.root, self.clock.is_stopping),
             tell=self.note,
             observed=observed,
-            credits_of=AskedCredits(AwsCredits(environment.settings.aws.region), self.clock.now, self.note).of,
+            credits_of=AskedCredits(AwsCredits(region), self.clock.now, self.note).of,
+            nat_bytes_of=AskedGateways(AwsGateways(region), started_at, self.clock.now, self.note).bytes_of,
         )
         self._made = cluster.made
         return cluster

@@ -88,6 +88,8 @@ class Outputs:
     head: HeadOutput
     flavors: Mapping[str, FlavorOutput]
     nat_gateways: int = 0
+    nat_gateway_ids: tuple[str, ...] = ()
+    """None where an older version of the modules was applied."""
     public_addresses: int = 0
     zones: int = 1
     """Over how many availability zones new workers spread."""
@@ -362,6 +364,7 @@ def parse_outputs(document: Mapping[str, Any]) -> Outputs | None:
                 for name, flavor in values["flavors"].items()
             },
             nat_gateways=int(network.get("nat_gateways") or 0),
+            nat_gateway_ids=tuple(network.get("nat_gateway_ids") or ()),
             public_addresses=int(network.get("public_addresses") or 0),
             zones=max(1, len(network.get("worker_zones") or ())),
             log_group=values.get("log_group"),

@@ -127,8 +127,13 @@ run "the_other_outputs_that_the_controller_reads_exist" {
   }
 
   assert {
-    condition     = output.network == { nat_gateways = 1, public_addresses = 1, worker_zones = tolist(["us-east-1a", "us-east-1b"]) }
-    error_message = "The output network must count the NAT gateways and the public addresses, and name the zones of workers."
+    condition = output.network == {
+      nat_gateways     = 1
+      nat_gateway_ids  = module.network[0].nat_gateway_ids
+      public_addresses = 1
+      worker_zones     = tolist(["us-east-1a", "us-east-1b"])
+    }
+    error_message = "The output network must count and name the NAT gateways, count the public addresses, and name the zones of workers."
   }
 
   assert {
@@ -425,6 +430,11 @@ run "an_existing_network_groups_and_profiles_are_taken" {
   assert {
     condition     = length(module.network) == 0 && length(module.firewall) == 0 && length(module.logs) == 0 && length(module.reaper) == 0
     error_message = "With a network of your own Terraform must make no VPC, no security group and no flow log."
+  }
+
+  assert {
+    condition     = output.network.nat_gateways == 0 && length(output.network.nat_gateway_ids) == 0
+    error_message = "The NAT gateways of a network of your own serve others, too, and must not count."
   }
 
   assert {

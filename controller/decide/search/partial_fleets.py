@@ -54,12 +54,14 @@ class PartialFleets:
 
     def _drop_dominated(self, flavors: Flavors) -> None:
         """Drops the partial fleets that another of as many nodes beats in both price and speed."""
-        used = self.counts[:, self.others]
+        used = self.counts[:, self.others].astype(np.float64)  # once, where each product would do it again
         nodes, price, speed = used.sum(axis=1), used @ flavors.prices[self.others], used @ flavors.speeds[self.others]
         order = np.lexsort((-speed, price, nodes))
         nodes, speed = nodes[order], speed[order]
         # Speeds of each group are lifted above those of the groups before it, so that one running maximum serves all.
         lifted = speed + np.cumsum(np.diff(nodes, prepend=nodes[0]) > 0) * (speed.max() + 1.0)
         before = np.maximum.accumulate(np.concatenate([[-np.inf], lifted[:-1]]))
-        kept = np.sort(order[lifted > before])
-        self.counts, self.spent = self.counts[kept], self.spent[kept]
+        is_kept = lifted > before
+        if not is_kept.all():
+            kept = np.sort(order[is_kept])
+            self.counts, self.spent = self.counts[kept], self.spent[kept]

@@ -12,6 +12,7 @@ HEAD, VOLUMES, GATEWAYS, ADDRESSES = "head, ", "volumes", "NAT gateways", "publi
 """The line of the head goes on with its instance type."""
 SURPLUS = "surplus CPU credits"
 ZONES = "traffic between zones"
+TRAFFIC = "NAT gateway traffic"
 NOT_ITEMISED = "not itemised"
 """What older versions have kept as a sum only."""
 
@@ -23,10 +24,12 @@ class Metered:
     Attributes:
         usd_per_hour: By line what is paid an hour from now on.
         unseen_usd: By line what was paid since the last look for what was started after it.
+        so_far_usd: By line what was paid since the run began, for what has no price an hour.
     """
 
     usd_per_hour: Mapping[str, float]
     unseen_usd: Mapping[str, float] = field(default_factory=dict)
+    so_far_usd: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def total_usd_per_hour(self) -> float:

@@ -100,5 +100,6 @@ def _plus(price: Price, usd_per_hour: float) -> Price:
 def unpriced_extras(standing: Standing, prices: Mapping[str, Price]) -> tuple[str, ...]:
     """Returns the names of the prices that are missing, so that a part of the costs is not counted."""
     has_volumes = standing.head_volume_gb or any(standing.volume_gb.values())
-    needed = {VOLUME: has_volumes, NAT_GATEWAY: standing.nat_gateways, ADDRESS: standing.addresses}
+    gateways = standing.nat_gateways
+    needed = {VOLUME: has_volumes, NAT_GATEWAY: gateways, NAT_GB: gateways, ADDRESS: standing.addresses}
     return tuple(name for name, is_needed in needed.items() if is_needed and name not in prices)

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from controller.domain import SECONDS_PER_HOUR, Instance, Observation, Price
-from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, VOLUMES, ZONES, Metered
-from controller.domain.prices.standing import ADDRESS, HOURS_PER_MONTH, NAT_GATEWAY, VOLUME, Standing
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, TRAFFIC, VOLUMES, ZONES, Metered
+from controller.domain.prices.standing import ADDRESS, HOURS_PER_MONTH, NAT_GATEWAY, NAT_GB, VOLUME, Standing
+from controller.domain.prices.traffic import BYTES_PER_GB
 from controller.observe.prices.costs import Costs, node_usd_per_hour
 from controller.observe.prices.zones import traffic_usd_per_hour, usd_per_zones_gb
 
@@ -35,7 +36,12 @@ class Unseen:
 
 
 def metered(
-    costs: Costs, workers: Collection[Instance], head: Instance | None, observation: Observation, before: Unseen
+    costs: Costs,
+    workers: Collection[Instance],
+    head: Instance | None,
+    observation: Observation,
+    before: Unseen,
+    nat_bytes: float = 0.0,
 ) -> Metered:
     """Returns what there is to pay for.
 
@@ -47,12 +53,13 @@ def metered(
         head: The head as EC2 lists it; None where it lists none.
         observation: The present look.
         before: The time that nobody has counted yet.
+        nat_bytes: How many bytes have passed the NAT gateways since the run began.
 
     Raises:
         ConfigError: An instance type has no price.
     """
     standing, prices = costs.standing, costs.prices_of(workers)
-    volume = prices[VOLUME].usd_per_hour / HOURS_PER_MONTH if VOLUME in prices else 0.0
+    volume = _usd(prices, VOLUME) / HOURS_PER_MONTH
     beside = _beside(standing, prices, volume, costs.head_instance_usd_per_hour(prices))
     head_hours = before.hours(head, observation.at)
     rates = defaultdict(float, beside)
@@ -68,20 +75,25 @@ def metered(
             unseen[line] += usd * hours
     rates[SURPLUS] = costs.surplus_usd_per_hour(observation)
     rates[ZONES] = traffic_usd_per_hour(observation, workers, usd_per_zones_gb(prices))
-    return Metered(_without_zeros(rates), _without_zeros(unseen))
+    passed = {TRAFFIC: nat_bytes / BYTES_PER_GB * _usd(prices, NAT_GB)}
+    return Metered(_without_zeros(rates), _without_zeros(unseen), _without_zeros(passed))
 
 
 def _beside(
     standing: Standing, prices: Mapping[str, Price], volume: float, head_usd_per_hour: float
 ) -> dict[str, float]:
     """Returns what runs beside the workers, US dollars an hour."""
-    price = {name: prices[name].usd_per_hour if name in prices else 0.0 for name in (NAT_GATEWAY, ADDRESS)}
     return {
         f"{HEAD}{standing.head}": head_usd_per_hour,
         VOLUMES: standing.head_volume_gb * volume,
-        GATEWAYS: standing.nat_gateways * price[NAT_GATEWAY],
-        ADDRESSES: standing.addresses * price[ADDRESS],
+        GATEWAYS: standing.nat_gateways * _usd(prices, NAT_GATEWAY),
+        ADDRESSES: standing.addresses * _usd(prices, ADDRESS),
     }
+
+
+def _usd(prices: Mapping[str, Price], name: str) -> float:
+    """Returns the US dollars of one of `EXTRAS`; 0 where it has no price."""
+    return prices[name].usd_per_hour if name in prices else 0.0
 
 
 def _without_zeros(lines: Mapping[str, float]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from controller.domain import SECONDS_PER_HOUR, Fleet, Observation
 from controller.domain.prices.bill import NO_LINES, Metered
@@ -20,7 +20,7 @@ FORGOTTEN_AT_ONCE = 5
 """So many whole observations are removed with each one that is added: a pass takes the same time in a long run."""
 
 UNSEEN = "unseen_usd"
-"""The value of the table `run` that has what was paid before a look found it, by line of the bill."""
+"""The value of the table `run` that has what no look has found to be paid by the hour, by line of the bill."""
 
 _RECENT = """
 SELECT id FROM (
@@ -74,7 +74,7 @@ class ObservationTable(Table):
                 f"INSERT INTO observations ({columns}) VALUES (last_insert_rowid(), ?, ?, ?, ?, ?)",
                 (observation.at, fleet, facts, unknown, usd_per_hour),
             ),
-            *self._with_unseen(paid.unseen_usd),
+            *self._with_unseen(paid),
             (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OF_EACH_FLEET, "most": FORGOTTEN_AT_ONCE}),
             (_FORGET_OLDEST, {"most_bytes": MOST_BYTES, "most": FORGOTTEN_AT_ONCE}),
         )
@@ -84,16 +84,23 @@ class ObservationTable(Table):
                 Observation(observation.at, observation.fleet, observation.facts, observation.unknown),
             )
 
-    def _with_unseen(self, usd: Mapping[str, float]) -> list[Statement]:
-        """Returns what keeps, with an observation, the costs that ran up before it and that no look has counted."""
-        if not usd:
-            return []
+    def _with_unseen(self, paid: Metered) -> list[Statement]:
+        """Returns what keeps, with an observation, the costs that no look has found to be paid by the hour.
+
+        A controller that begins may not have been told yet what was paid so far, so that a sum never falls.
+        """
         known = self.unseen_usd()
-        total = {line: known.get(line, 0.0) + usd.get(line, 0.0) for line in {**known, **usd}}
+        total = dict(known)
+        for line, usd in paid.unseen_usd.items():
+            total[line] = known.get(line, 0.0) + usd
+        for line, usd in paid.so_far_usd.items():
+            total[line] = max(known.get(line, 0.0), usd)
+        if total == known:
+            return []
         return [("INSERT OR REPLACE INTO run VALUES (?, ?)", (UNSEEN, json.dumps(total)))]
 
     def unseen_usd(self) -> dict[str, float]:
-        """Returns by line of the bill what was paid before the look that found it."""
+        """Returns by line of the bill what was paid before the look that found it, or is not paid by the hour."""
         row = self._database.execute("SELECT value FROM run WHERE key = ?", (UNSEEN,)).fetchone()
         return {} if row is None else dict(json.loads(row["value"]))
 

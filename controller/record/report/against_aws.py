@@ -10,10 +10,9 @@ from datetime import date, datetime, timedelta, timezone
 
 from rich.table import Table
 
-from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, VOLUMES, ZONES
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, HEAD, SURPLUS, TRAFFIC, VOLUMES, ZONES
 from controller.words.numbers import usd
 
-TRAFFIC = "NAT gateway traffic"
 _USAGES = (
     (r"(?:BoxUsage|SpotUsage|UnusedBox):(.+)", r"\1"),
     (r"EBS:VolumeUsage\..+", VOLUMES),

@@ -19,7 +19,7 @@ def bill(summaries: Sequence[Summary], unseen_usd: Mapping[str, float], until: f
 
     Args:
         summaries: The observations, oldest first. What one finds is paid until the next.
-        unseen_usd: By line what was paid before a look found it.
+        unseen_usd: By line what was paid before a look found it, or is not paid by the hour.
         until: Until when what the last observation found is paid.
     """
     lines: defaultdict[str, float] = defaultdict(float, unseen_usd)

@@ -19,7 +19,7 @@ output "head" {
 }
 
 output "network" {
-  description = "The number of NAT gateways and of public IPv4 addresses, and the zones of workers."
+  description = "The NAT gateways, the number of public IPv4 addresses, and the zones of workers."
   value       = module.centavo.network
 }
 

@@ -11,6 +11,11 @@ output "private_subnet_ids" {
   depends_on = [aws_route.private, aws_route_table_association.private]
 }
 
+output "nat_gateway_ids" {
+  description = "IDs of the NAT gateways, in the order of their zones."
+  value       = [for zone in local.nat_zones : aws_nat_gateway.this[zone].id]
+}
+
 output "public_subnet_ids" {
   description = "IDs of the public subnets, by availability zone."
   value       = { for zone, subnet in aws_subnet.public : zone => subnet.id }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -62,6 +62,7 @@ class Controller:
         settings: Mapping[str, Any] = SETTINGS,
         reporter: Reporter | None = None,
         asked: Callable[[], Reason | None] = lambda: None,
+        nat_bytes_of: Callable[[Sequence[str]], float] = lambda gateway_ids: 0.0,
     ) -> None:
         self.world, self.root = world, root
         self.environment = Environment("test", root, parse_settings(settings, root / "centavo.yml"))
@@ -88,6 +89,7 @@ class Controller:
             aws=WorldAws(world),
             store=WorldStore(),
             builder=NoBuilder(),
+            nat_bytes_of=nat_bytes_of,
         )
         self.decide = decider or self._decider()
         self.optimizer = Optimizer(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 NAME = re.compile(r"([a-z]+?)(\d+)([a-z-]*)")
 OTHER_CLASS = 0.7
@@ -38,8 +39,12 @@ def family(flavor: str) -> str:
     return flavor.partition(".")[0]
 
 
+@lru_cache(maxsize=1 << 12)
 def processor(flavor: str) -> Processor | None:
-    """Returns what an instance type's name tells about its processor; None where it does not follow the convention."""
+    """Returns what an instance type's name tells about its processor; None where it does not follow the convention.
+
+    A decision asks for it for each pair of flavors again.
+    """
     parts = NAME.fullmatch(family(flavor))
     if parts is None:
         return None

@@ -64,6 +64,11 @@ run "with_a_nat_gateway_per_zone_each_zone_uses_its_own" {
     condition     = alltrue([for zone in var.availability_zones : aws_route.private[zone].nat_gateway_id == aws_nat_gateway.this[zone].id])
     error_message = "Each zone must reach the internet through its own NAT gateway."
   }
+
+  assert {
+    condition     = output.nat_gateway_ids == [for zone in var.availability_zones : aws_nat_gateway.this[zone].id]
+    error_message = "The output nat_gateway_ids must name all NAT gateways."
+  }
 }
 
 run "without_nat_gateways_private_subnets_do_not_reach_the_internet" {

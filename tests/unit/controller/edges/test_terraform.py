@@ -127,6 +127,14 @@ def test_the_zones_of_workers_are_counted_where_the_modules_tell_them(network: A
     assert outputs is not None and outputs.zones == zones
 
 
+@pytest.mark.parametrize(
+    ("network", "ids"), [({"nat_gateway_ids": ["nat-1", "nat-2"]}, ("nat-1", "nat-2")), ({}, ()), (None, ())]
+)
+def test_the_nat_gateways_are_known_by_name_where_the_modules_tell_them(network: Any, ids: tuple[str, ...]) -> None:
+    outputs = parse_outputs({**OUTPUTS, "network": {"value": network}})
+    assert outputs is not None and outputs.nat_gateway_ids == ids
+
+
 def test_before_the_first_apply_there_are_no_outputs(terraform: FakeCommand) -> None:
     assert terraform("echo '{}'").outputs() is None
 

@@ -112,6 +112,7 @@ class WorldTerraform:
             "bucket",
             HeadOutput(self.world.head.instance_id, HEAD_ADDRESS, None, "t3.small"),
             {flavor: self._flavor(flavor) for flavor in self.world.flavors},
+            nat_gateway_ids=("nat-1",),
         )
 
     def _flavor(self, flavor: str) -> FlavorOutput:

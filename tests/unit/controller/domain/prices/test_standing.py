@@ -64,7 +64,7 @@ def test_a_spot_flavors_on_demand_nodes_have_a_price_of_their_own_with_the_volum
 
 def test_what_has_no_price_is_named_and_not_counted() -> None:
     bare = {name: price for name, price in PRICES.items() if name in ("t3.small", "c5.large")}
-    assert unpriced_extras(STANDING, bare) == ("gp3-gb-month", "nat-gateway", "public-ipv4")
+    assert unpriced_extras(STANDING, bare) == ("gp3-gb-month", "nat-gateway", "nat-gateway-gb", "public-ipv4")
     assert unpriced_extras(Standing("t3.small"), bare) == ()
     assert extras_usd_per_hour(STANDING, bare) == 0
     assert with_volumes(bare, STANDING.volume_gb) == bare

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from controller.domain import Credits, Fact, Fleet, Instance, Observation, Price, TrainingState
-from controller.domain.prices.bill import ADDRESSES, GATEWAYS, SURPLUS, VOLUMES, ZONES
+from controller.domain.prices.bill import ADDRESSES, GATEWAYS, SURPLUS, TRAFFIC, VOLUMES, ZONES
 from controller.domain.prices.price import floor_name
-from controller.domain.prices.standing import ADDRESS, NAT_GATEWAY, VOLUME
+from controller.domain.prices.standing import ADDRESS, NAT_GATEWAY, NAT_GB, VOLUME
 from controller.edges.terraform import FlavorOutput
 from controller.observe.prices.metering import Unseen, metered
 from tests.unit.controller.observe.prices.test_costs import Desk
@@ -98,6 +98,18 @@ def test_the_time_of_the_head_and_of_workers_on_volumes_adds_up(tmp_path: Path) 
     first = Unseen(NOW - 360, is_first=True)
     paid = metered(desk(tmp_path).costs, [worker("i-1"), worker("i-2")], HEAD, Observation(NOW, Fleet({})), first)
     assert paid.unseen_usd[VOLUMES] == pytest.approx((2.0 + 1.0 + 1.0) * VOLUME_USD * 0.1)
+
+
+def test_each_gb_that_has_passed_a_nat_gateway_is_paid_and_no_hour(tmp_path: Path) -> None:
+    known = desk(tmp_path)
+    known.prices[NAT_GB] = Price(NAT_GB, 0.045)
+    seen = Observation(NOW, Fleet({}))
+    paid = metered(known.costs, [], HEAD, seen, SEEN_BEFORE, nat_bytes=2.5e9)
+    assert paid.so_far_usd == {TRAFFIC: pytest.approx(0.1125)}
+    assert TRAFFIC not in {**paid.usd_per_hour, **paid.unseen_usd}
+    assert metered(known.costs, [], HEAD, seen, SEEN_BEFORE).so_far_usd == {}
+    del known.prices[NAT_GB]
+    assert metered(known.costs, [], HEAD, seen, SEEN_BEFORE, nat_bytes=2.5e9).so_far_usd == {}
 
 
 def test_what_has_no_price_of_its_own_costs_nothing(tmp_path: Path) -> None:

@@ -61,6 +61,13 @@ def test_what_was_paid_before_a_look_found_it_adds_up_by_line_and_is_spent(
     assert reopened().spent_usd() == 1.125
 
 
+def test_what_was_paid_so_far_is_spent_once_and_does_not_fall(begun: Journal, reopened: Callable[[], Journal]) -> None:
+    for at, usd in enumerate((0.25, 0.5, 0.5, 0.0, 0.375)):
+        begun.add_observation(Observation(float(at), FLEET), 0.0, Metered({}, {"nodes": 0.125}, {"traffic": usd}))
+    assert reopened().unseen_usd() == {"nodes": 0.625, "traffic": 0.5}
+    assert reopened().spent_usd() == 1.125
+
+
 def test_a_summary_has_the_lines_that_the_price_is_made_of(begun: Journal) -> None:
     lines = {"nodes": 0.25, "volumes": 0.125}
     begun.add_observation(SEEN, 0.375, Metered(lines))
