@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trainer.data.prepared.array_file import encoded_arrays, mapped_arrays
-from trainer.data.prepared.shard_arrays import ShardArrays, text_arrays
+from trainer.data.prepared.shard_arrays import ShardArrays, smallest_type, text_arrays
 from trainer.data.samples import Pair
 from trainer.data.vocabulary import Vocabulary
 from trainer.files.atomic import replaced
@@ -40,13 +42,14 @@ def encode(job: EncodingJob) -> Path:
     """Encodes a chunk and writes the result, unless it is there already. Returns the file."""
     if job.result.exists():
         return job.result
-    pairs = read_cleaned(job.cleaned).pairs
+    pairs = read_cleaned(job.cleaned).pairs[:]
     order = np.argsort(job.shard_of, kind="stable")  # (pairs,)
     left_out = int(np.count_nonzero(job.shard_of < 0))
-    shard = encoded_pairs([pairs[int(index)] for index in order[left_out:]], _vocabulary(job.vocabulary))
+    vocabulary = _vocabulary(job.vocabulary)
+    shard = encoded_pairs([pairs[index] for index in order[left_out:].tolist()], vocabulary)
     ends = np.cumsum(np.bincount(job.shard_of[job.shard_of >= 0], minlength=job.shards))  # (shards,)
     arrays = {
-        "ids": shard.ids,
+        "ids": shard.ids.astype(smallest_type(len(vocabulary))),
         "pieces": shard.pieces,
         "text": shard.text,
         "text_bytes": shard.text_bytes,
@@ -59,17 +62,24 @@ def encode(job: EncodingJob) -> Path:
     return job.result
 
 
-def part_of(path: Path, shard: int) -> ShardArrays:
-    """Returns the pairs of one shard that an encoded chunk has. Its arrays are mapped."""
+def parts_of(path: Path, shards: range) -> list[ShardArrays]:
+    """Returns what an encoded chunk has for each of these shards.
+
+    It is copied: mapped parts of all chunks would hold all their files open.
+
+    Args:
+        path: The file of the chunk.
+        shards: The places of shards that follow each other.
+    """
     arrays = mapped_arrays(path)
 
-    def between(ends: str, *names: str) -> list[NDArray[np.generic]]:
-        start = int(arrays[ends][shard - 1]) if shard else 0
-        return [arrays[name][start : int(arrays[ends][shard])] for name in names]
+    def of_each(name: str, ends: str) -> list[NDArray[Any]]:
+        bounds = [0, *arrays[ends][: shards.stop].tolist()][shards.start :]
+        copied = arrays[name][bounds[0] : bounds[-1]].copy()
+        return [copied[start - bounds[0] : end - bounds[0]] for start, end in itertools.pairwise(bounds)]
 
-    pieces, text_bytes = between("pair_ends", "pieces", "text_bytes")
-    (ids,), (text,) = between("id_ends", "ids"), between("text_ends", "text")
-    return ShardArrays(ids, pieces.astype(np.uint32), text.astype(np.uint8), text_bytes.astype(np.uint32))
+    fields = (("ids", "id_ends"), ("pieces", "pair_ends"), ("text", "text_ends"), ("text_bytes", "pair_ends"))
+    return [ShardArrays(*of_shard) for of_shard in zip(*(of_each(*field) for field in fields), strict=True)]
 
 
 def encoded_pairs(pairs: list[Pair], vocabulary: Vocabulary) -> ShardArrays:

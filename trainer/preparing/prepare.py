@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from trainer.preparing.destinations import Destinations, assign
 from trainer.preparing.duplicates import find_duplicates
 from trainer.preparing.encoding import EncodingJob, encode
 from trainer.preparing.errors import PreparationError
-from trainer.preparing.gathering import GatheringJob, ShardJob, gather
+from trainer.preparing.gathering import ShardJob, gather, gathering_jobs
 from trainer.preparing.learning import learned, sampled, sentences_of
 from trainer.preparing.pool import Pool, pool
 from trainer.preparing.report import report_of
@@ -134,9 +135,8 @@ def _prepare(preparation: Preparation, workers: Pool) -> Manifest:
     """Prepares a corpus on this machine."""
     settings, texts, work = preparation.settings, preparation.texts, preparation.work
     cleaned = _clean(settings, texts, work, workers)
-    chunks = [read_cleaned(path) for path in cleaned.chunks]
-    summaries = [chunk.summary for chunk in chunks]
-    verdicts = find_duplicates(chunks, settings.filters)
+    summaries = [read_cleaned(path).summary for path in cleaned.chunks]
+    verdicts = find_duplicates(cleaned.chunks, summaries, settings.filters)
     destinations = assign(summaries, verdicts.of_chunk, settings)
     report = report_of(summaries, verdicts)
     sample = sampled(settings.vocabulary.sample, destinations)
@@ -215,8 +215,9 @@ def _gather(
     work: WorkFolder,
     workers: Pool,
 ) -> list[ShardEntry]:
-    jobs = (GatheringJob(job, encoded) for job in shard_jobs(settings.output, work, destinations, pieces))
-    return list(_told("shards written", workers.results(gather, jobs)))
+    shards = shard_jobs(settings.output, work, destinations, pieces)
+    written = workers.results(gather, gathering_jobs(shards, encoded, settings.shard_pairs))
+    return list(_told("shards written", itertools.chain.from_iterable(written)))
 
 
 def _told(what: str, results: Iterable[R]) -> Iterator[R]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,9 @@ def encoded_arrays(arrays: Mapping[str, NDArray[Any]]) -> Iterator[bytes | memor
 def mapped_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Maps the arrays of a file. They can be read only, and take memory only where they are read.
 
+    The mapping holds the file open until the last of the arrays is gone. A process may open few files (1,024 on most
+    systems). The arrays are none of `numpy.memmap`, which runs code in Python for every slice.
+
     Raises:
         ArrayFileError: The file is of another form, or too short.
     """
@@ -47,9 +51,9 @@ def mapped_arrays(path: Path) -> dict[str, NDArray[Any]]:
             is_ours = file.readline(len(MAGIC)) == MAGIC
             header = json.loads(file.readline(MOST_HEADER_BYTES)) if is_ours else {"arrays": []}
             offset = file.tell()
-        if not is_ours:
-            raise ArrayFileError(f"{path} is no shard of this version of Centavo: prepare the corpus again")
-        whole: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
+            if not is_ours:
+                raise ArrayFileError(f"{path} is no shard of this version of Centavo: prepare the corpus again")
+            whole = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
     except (OSError, ValueError) as error:
         if isinstance(error, ArrayFileError):
             raise

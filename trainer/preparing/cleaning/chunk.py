@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import regex
@@ -26,6 +26,8 @@ from trainer.preparing.errors import PreparationError
 from trainer.preparing.sources.chunks import RawChunk
 from trainer.settings.preparation import PreparationSettings
 
+HashKind = Literal["exact", "near"]
+"""Which hashes of `CleanedChunk` are meant."""
 SAMPLES = 5
 """How many of the pairs that are left out for a reason are shown."""
 SAMPLE_CHARACTERS = 200
@@ -159,6 +161,11 @@ def read_cleaned(path: Path) -> CleanedChunk:
         arrays["exact"],
         arrays["near"],
     )
+
+
+def read_hashes(path: Path, kind: HashKind) -> NDArray[np.uint64]:
+    """Returns the hashes of the pairs of a cleaned chunk, mapped. Shape (pairs,)."""
+    return mapped_arrays(path)[kind]
 
 
 def hashes(pairs: Sequence[Pair]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import itertools
 import json
+import resource
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,10 @@ import trainer.data.prepared
 import trainer.preparing.prepare as preparing
 from tests.support.raw_text import PAIRS, preparation, write_pairs, write_side
 from trainer.cli import main
-from trainer.data.prepared.manifest import PreparedCorpusError
+from trainer.data.prepared.manifest import PreparedCorpusError, ShardEntry
 from trainer.data.prepared.prepared_corpus import PreparedCorpus, open_corpus
 from trainer.data.vocabulary import Vocabulary
+from trainer.preparing import gathering
 from trainer.preparing.errors import PreparationError
 from trainer.preparing.prepare import prepare_corpus
 from trainer.preparing.report import told
@@ -110,6 +112,7 @@ def test_what_broke_off_is_no_corpus_and_is_continued_to_the_same_bytes(
     stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trainer.preparing.sources.chunks.CHUNK_LINES", 64)
+    monkeypatch.setattr("trainer.preparing.gathering.TOGETHER", 1)
     settings = preparation(tmp_path)
     whole = settings.model_copy(update={"output": str(tmp_path / "whole"), "work": str(tmp_path / "elsewhere")})
     prepare_corpus(whole, 1)
@@ -131,6 +134,64 @@ def test_what_broke_off_is_no_corpus_and_is_continued_to_the_same_bytes(
     prepare_corpus(settings, 1)
     assert files_of(settings.output) == files_of(whole.output)
     assert not [path for path in (tmp_path / "work").iterdir() if path.is_dir()]
+
+
+def test_shards_that_an_earlier_try_has_written_are_not_written_again_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = preparation(tmp_path)
+    written: list[tuple[str, int]] = []
+    write = gathering.write_shard
+
+    def breaks(storage: Any, split: str, number: int, *arguments: Any) -> ShardEntry:
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append((split, number))
+        return write(storage, split, number, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gathering, "write_shard", breaks)
+        with pytest.raises(OSError, match="No space left"):
+            prepare_corpus(settings, 1)
+    assert written == [("train", 0), ("train", 1)]
+    monkeypatch.setattr(gathering, "write_shard", lambda *rest: written.append(rest[1:3]) or write(*rest))
+    assert len(pairs_of(prepared(settings), "train")) == 400
+    assert written == [("train", 0), ("train", 1), ("train", 2), ("validation", 0), ("test", 0)]
+
+
+def test_a_chunk_is_opened_once_for_all_shards_that_are_gathered_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainer.preparing.sources.chunks.CHUNK_LINES", 64)
+    opened: list[tuple[str, range]] = []
+    parts_of = gathering.parts_of
+    monkeypatch.setattr(
+        gathering, "parts_of", lambda path, places: opened.append((path.name, places)) or parts_of(path, places)
+    )
+    settings = preparation(tmp_path)
+    prepare_corpus(settings, 1)
+    chunks = [f"{number:06d}" for number in range(9)]
+    assert opened == [(name, range(5)) for name in chunks]
+    opened.clear()
+    monkeypatch.setattr(gathering, "TOGETHER", 3 * settings.shard_pairs)
+    prepare_corpus(settings.model_copy(update={"output": str(tmp_path / "few")}), 1)
+    assert opened == [(name, places) for places in (range(3), range(3, 5)) for name in chunks]
+    assert files_of(settings.output) == files_of(str(tmp_path / "few"))
+
+
+def test_a_corpus_may_have_more_chunks_than_a_process_may_open_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainer.preparing.sources.chunks.CHUNK_LINES", 4)
+    settings = preparation(tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 30, hard))
+    try:
+        corpus = prepared(settings)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert corpus.manifest.pairs("train") == 400
 
 
 def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +230,7 @@ def test_duplicates_and_held_out_pairs_are_the_same_however_few_pairs_are_looked
     settings = preparation(tmp_path, train=train, validation=[], test=[], held_out=20, filters={})
     few = settings.model_copy(update={"output": str(tmp_path / "few")})
     whole = prepare_corpus(settings, 1)
-    for module in ("duplicates", "destinations"):
+    for module in ("duplicates", "destinations", "gathering"):
         monkeypatch.setattr(f"trainer.preparing.{module}.TOGETHER", 50)
     assert prepare_corpus(few, 1) == whole
     assert whole.prepared["filters"]["dropped"].keys() == {"duplicate", "near duplicate"}

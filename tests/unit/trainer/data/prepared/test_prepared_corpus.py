@@ -23,6 +23,7 @@ from trainer.data.prepared.array_file import ArrayFileError, encoded_arrays, map
 from trainer.data.prepared.corpus_files import FetchedFiles
 from trainer.data.prepared.manifest import Manifest, PreparedCorpusError
 from trainer.data.prepared.prepared_corpus import PreparedCorpus, open_corpus
+from trainer.data.prepared.shard_arrays import MappedText, text_arrays
 from trainer.data.vocabulary import Vocabulary
 from trainer.preparing.corpus_writer import write_manifest, write_shard, write_vocabulary
 from trainer.preparing.encoding import encoded_pairs
@@ -345,6 +346,23 @@ def test_a_small_corpus_is_prepared_on_the_way_once(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("trainer.preparing.on_the_way.encoded_pairs", lambda *_: pytest.fail("prepared again"))
     assert prepare_on_the_way(settings, size, tmp_path).manifest == first.manifest
     assert json.loads(Path(first.location, "manifest.json").read_text())["digest"] == first.manifest.digest
+
+
+SLICES = [slice(None), slice(2, 5), slice(4, 2), slice(6, 99), slice(None, None, 3), slice(-2, None)]
+
+
+@pytest.mark.parametrize("some", SLICES)
+def test_a_slice_of_mapped_text_is_what_its_pairs_are_one_by_one(some: slice) -> None:
+    pairs = [("", "a"), ("\u00e9t\u00e9", "\u590f"), ("b c", ""), ("", ""), ("d" * 300, "e\nf"), ("g", "\U0001f600")]
+    text = MappedText(*text_arrays(pairs))
+    assert text[some] == pairs[some]
+    assert [text[index] for index in range(len(text))] == pairs
+
+
+def test_mapped_arrays_can_be_read_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"".join(encoded_arrays({"a": np.arange(3)})))
+    with pytest.raises(ValueError, match="read-only"):
+        mapped_arrays(tmp_path / "file")["a"][0] = 1
 
 
 def test_a_file_of_another_form_is_told_from_a_torn_one(tmp_path: Path) -> None:
