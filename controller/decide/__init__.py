@@ -21,7 +21,7 @@ from controller.decide.model.estimates import node_usd_per_million_tokens
 from controller.decide.model.situation import Situation, assess
 from controller.decide.policies import POLICIES, UnknownPolicyError, find_policy
 from controller.decide.policies.base import Policy
-from controller.decide.settings import DecideSettings, SwitchingAssumptions, Truth
+from controller.decide.settings import DecideSettings, SpeedSpread, SwitchingAssumptions, Truth
 from controller.domain import Decision, Fleet, Verdict
 from controller.domain.batches import Batches
 from controller.domain.objective import Objective
@@ -39,6 +39,7 @@ __all__ = [
     "DecideSettings",
     "DecisionInput",
     "Objective",
+    "SpeedSpread",
     "SwitchingAssumptions",
     "Truth",
     "UnknownPolicyError",

@@ -33,6 +33,18 @@ class SwitchingAssumptions:
 
 
 @dataclass(frozen=True)
+class SpeedSpread:
+    """How far the speeds of flavors are expected to spread before any was measured, as deviations of logarithms."""
+
+    shared: float = 0.33
+    """Of speed per vCPU over families and sizes: like processors share it."""
+    own: float = 0.12
+    """Of speed per vCPU from flavor to flavor within a family."""
+    flavors: float = 4.0
+    """How many measured flavors these expectations are worth."""
+
+
+@dataclass(frozen=True)
 class Truth:
     """The real speeds and the real communication, which only the policy `oracle` may look at."""
 
@@ -86,10 +98,12 @@ class DecideSettings:
     """How long a move may take at most until it is given up."""
     probe_share: float = 0.05
     """The share of the cost of the work that may be spent on measuring new flavors."""
-    probe_steps: int = 100
-    """How many steps a probe is expected to need before its flavor is measured."""
+    probe_steps: int = 30
+    """How many steps a probe is expected to need before its flavor is measured: `minimum_steps`, those of the warm-up
+    that facts leave out, and what goes by until facts are read."""
     hints_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
     """Guesses of speeds, for flavors never measured; better than the guess from the number of vCPUs."""
+    spread: SpeedSpread = field(default_factory=SpeedSpread)
     measure_timeout_s: float = 900.0
     """How long the policy waits for the facts of nodes that run. After that, it uses a guess of their speed."""
     detailed: bool = True

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from controller.decide import Batches, Objective, SwitchingAssumptions
+from controller.decide import Batches, Objective, SpeedSpread, SwitchingAssumptions
 from controller.decide.model.communication import Communication
 from controller.domain import Fleet
 from controller.simulate.troubles import NO_TROUBLES, Troubles
@@ -111,6 +111,8 @@ class Scenario:
     needed_memory_bytes: int | None = None
     """What a worker process needs, which policies learn from the facts; None: no fact tells."""
     told: Told = field(default_factory=Told)
+    spread: SpeedSpread = field(default_factory=SpeedSpread)
+    """How far speeds really spread, which only the policy `told-spread` is told."""
     troubles: Troubles = NO_TROUBLES
     interval_s: float = 60.0
     longest_interval_s: float = math.inf
@@ -173,6 +175,7 @@ def parse_scenario(raw: Mapping[str, Any], name: str, prices: Mapping[str, float
         values["objective"] = Objective(values.pop("objective", "cost"))
         values["batches"] = Batches(values.pop("batches", "balanced"))
         values["told"] = _told(values.pop("told", {}))
+        values["spread"] = SpeedSpread(**values.pop("spread", {}))
         values["troubles"] = Troubles.parsed(values.pop("troubles", {}))
         scenario = Scenario(name=values.pop("name", name), seed=values.pop("seed", 1), flavors=tuple(flavors), **values)
     except (TypeError, ValueError, KeyError) as error:

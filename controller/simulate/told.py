@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.decide import DecideSettings, SwitchingAssumptions, Truth
+from controller.decide import DecideSettings, SpeedSpread, SwitchingAssumptions, Truth
 from controller.domain import Flavor, Limits, Market
 from controller.simulate.disturbances import expected_drift, expected_neighbour_share
 from controller.simulate.scenario import Scenario, SimulatedFlavor, Told
@@ -10,6 +10,8 @@ from controller.simulate.world import World
 
 ORACLE, LIMIT = "oracle", "waiting-oracle"
 """The policies that know the true speeds. The second one is otherwise told what the other policies are told."""
+TOLD_SPREAD = "told-spread"
+"""`cheapest-fleet` that is told how far the speeds of a scenario's flavors spread, though not how fast each one is."""
 
 
 def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
@@ -23,6 +25,7 @@ def settings_for(scenario: Scenario, policy: str) -> DecideSettings:
         flavors={flavor.name: _flavor(flavor, told) for flavor in scenario.flavors},
         head_usd_per_hour=scenario.head_usd_per_hour,
         switching=told.switching or true_times,
+        spread=scenario.spread if policy == TOLD_SPREAD else SpeedSpread(),
         detailed=False,
         truth=truth_of(World(scenario)) if policy in (ORACLE, LIMIT) else None,
     )

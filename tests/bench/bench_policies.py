@@ -4,6 +4,9 @@ Writes runs/bench/policies.json and policies.svg (of the family `known`, or of t
 all families, or of those that --family names. Real prices are used where CENTAVO_PRICES_CSV, or --prices, names a list.
 With --rows FILE, each scenario's rows are appended to a file, and those that it has are not run again: a long bench can
 be stopped and continued. Take a new file after the code has changed.
+
+`--policy told-spread` shows what is lost in `speeds-unlike-vcpus` by not knowing how far speeds spread. In the other
+families it does what `cheapest-fleet` does.
 """
 
 from __future__ import annotations
@@ -34,10 +37,11 @@ from controller.simulate.kept_rows import KeptRows  # noqa: E402
 from controller.simulate.plot import plot_shares  # noqa: E402
 from controller.simulate.random_scenarios import read_prices  # noqa: E402
 from controller.simulate.tables import families_table  # noqa: E402
-from controller.simulate.told import LIMIT, ORACLE  # noqa: E402
+from controller.simulate.told import LIMIT, ORACLE, TOLD_SPREAD  # noqa: E402
 
 OURS = "cheapest-fleet"
 BENCHED = (*COMPARED, LIMIT)
+LIMITS = (ORACLE, LIMIT, TOLD_SPREAD)
 Rows = dict[str, list[Row]]
 """By policy: its rows, scenario after scenario."""
 
@@ -76,7 +80,7 @@ def report(args: argparse.Namespace, families: Mapping[str, Rows]) -> dict[str, 
 
 def of_family(family: str, rows: Rows) -> dict[str, object]:
     """The figures of one family."""
-    others = [policy for policy in rows if policy not in (OURS, ORACLE, LIMIT)]
+    others = [policy for policy in rows if policy not in (OURS, *LIMITS)]
     return {
         "says": FAMILIES[family].says,
         "policies": {policy: summary(rows[policy]) for policy in rows},
@@ -133,7 +137,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--family", action="append", choices=FAMILIES, help="a family (default: all)")
-    parser.add_argument("--policy", action="append", choices=BENCHED, help="a policy (default: all)")
+    parser.add_argument(
+        "--policy", action="append", choices=(*BENCHED, TOLD_SPREAD), help="a policy (default: all but told-spread)"
+    )
     parser.add_argument("--prices", default=os.environ.get("CENTAVO_PRICES_CSV"))
     parser.add_argument("--rows", type=Path, help="where rows are kept, to continue after a stop")
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "policies.json")

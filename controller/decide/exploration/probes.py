@@ -18,19 +18,18 @@ from controller.decide.exploration.probe_cost import ProbeCost
 from controller.decide.limits.surge import exchange
 from controller.decide.model.forecast import Forecast
 from controller.decide.model.forecaster import Forecaster
-from controller.decide.model.speeds import Speed
+from controller.decide.model.speeds import INTERVAL_Z, Speed
 from controller.domain import Fleet
 from controller.domain.batches import Batches
 
 HOPE_Z, HOPE_SHARE = 2.6, 0.01
-"""A flavor is given up when it could not win even if it were this many standard errors faster than expected."""
-OTHER_QUANTILES = ((1.64, 0.09), (0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
-"""The other quantiles and their weights: with the best case they integrate over the normal distribution."""
+"""A flavor is given up when it could not win even if it were faster than expected by this much (`Speed.at`)."""
+OTHER_QUANTILES = ((INTERVAL_Z, 0.03), (1.48, 0.06), (0.93, 0.15), (0.32, 0.25), (-0.32, 0.25), (-1.15, 0.25))
+"""The other quantiles and their weights: with the best case they integrate over the distribution of the speed. Each is
+the middle of its share, and the shares are the smaller the higher the speed: few flavors win, and those win much."""
 MAX_JUDGED = 9
-"""The most flavors that are judged: those that could win the most for the money."""
+"""The most flavors that are judged: those that could win the most."""
 MAX_PROBES_PER_MOVE = 3
-WORTH_FACTOR = 1.5
-"""A probe must be expected to gain more than its cost times this factor."""
 IDLE_TOKENS_PER_S = 1e-6
 """The speed of a probe that does no work."""
 
@@ -43,8 +42,8 @@ class Probe:
     guess: Speed
     cost_usd: float
     gain_usd: float
-    least_usd: float
-    """Cost of the rest of the work if the flavor is as fast as can be hoped."""
+    least_usd: float = math.inf
+    """Cost of the rest of the work if the flavor is as fast as the upper end of its 95% interval."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +106,9 @@ class Exploration:
 
     def _promising(self) -> list[Probe]:
         """Returns the flavors that are expected to gain more than measuring costs, best for the money first."""
-        hopeful = sorted(self._hopeful(), key=_by_yield)[:MAX_JUDGED]
-        expected = [replace(probe, gain_usd=self._expected_usd(probe)) for probe in hopeful]
-        return sorted((p for p in expected if p.gain_usd > WORTH_FACTOR * p.cost_usd), key=_by_yield)
+        hopeful = sorted(self._hopeful(), key=lambda probe: -probe.gain_usd)[:MAX_JUDGED]
+        expected = [self._expected(probe) for probe in hopeful]
+        return sorted((p for p in expected if p.gain_usd > p.cost_usd), key=_by_yield)
 
     def _hopeful(self) -> Iterator[Probe]:
         """Yields the flavors that could win, with their gain at best."""
@@ -117,13 +116,13 @@ class Exploration:
         for flavor, guess in self.guesses.items():
             grown = self._with_node(self.base.target, flavor)
             if grown is not None:
-                gain_usd, least_usd = self._gain(flavor, guess.at(HOPE_Z))
+                gain_usd, _ = self._gain(flavor, guess.at(HOPE_Z))
                 cost_usd = self.cost.planned_usd(grown, {flavor: guess.tokens_per_s})
                 if gain_usd > cost_usd + margin_usd:
-                    yield Probe(flavor, guess, cost_usd, gain_usd, least_usd)
+                    yield Probe(flavor, guess, cost_usd, gain_usd)
 
     def _gain(self, flavor: str, tokens_per_s: float) -> tuple[float, float]:
-        """Returns the gain of a flavor of this speed, and the least cost of the rest of the work, in dollars.
+        """Returns the gain of a flavor of this speed, and the cost of the rest of the work with it, in dollars.
 
         The gain begins when the probe is measured, and the move to the flavor's fleet has to be paid for.
         """
@@ -132,17 +131,18 @@ class Exploration:
         gain_usd = self.outlook.aim.weight * (known.worth - ahead.worth)
         if 0 < gain_usd < math.inf:
             gain_usd = self._share_left * gain_usd - self.forecaster.switching_usd(self.base.target, ahead.fleet)
-        return gain_usd, min(ahead.usd, known.usd)
+        return gain_usd, ahead.usd
 
-    def _expected_usd(self, probe: Probe) -> float:
-        """Returns the expected gain of a flavor whose best gain is that of `probe`, in dollars."""
-        expected_usd = HOPE_SHARE * probe.gain_usd
+    def _expected(self, probe: Probe) -> Probe:
+        """Returns the probe, whose best gain is known, with its expected gain, and the rest's cost at a high speed."""
+        expected_usd, least_usd = HOPE_SHARE * probe.gain_usd, math.inf
         for z, share in OTHER_QUANTILES:
-            gain_usd, _ = self._gain(probe.flavor, probe.guess.at(z))
+            gain_usd, rest_usd = self._gain(probe.flavor, probe.guess.at(z))
+            least_usd = rest_usd if z == INTERVAL_Z else least_usd
             if gain_usd <= 0:
                 break
             expected_usd += share * gain_usd
-        return expected_usd
+        return replace(probe, gain_usd=expected_usd, least_usd=least_usd)
 
     # What can be afforded
 
@@ -172,12 +172,13 @@ class Exploration:
     def _is_affordable(self, target: Fleet, probes: list[Probe], spent_usd: float) -> bool:
         """Tells whether the probes fit into the probe budget, the deadline and the budget.
 
-        They must fit into the probe budget if no probe does any work, and if one of them makes the rest cheap.
+        They must fit into the probe budget if no probe does any work, and if one of them makes the rest cheap: by a
+        speed at the upper end of its 95% interval.
         """
         situation = self.forecaster.situation
         idle = dict.fromkeys((probe.flavor for probe in probes), IDLE_TOKENS_PER_S)
         cases = [(idle, self.outlook.known.usd)]
-        cases += [({**idle, probe.flavor: probe.guess.at(HOPE_Z)}, probe.least_usd) for probe in probes]
+        cases += [({**idle, probe.flavor: probe.guess.high}, probe.least_usd) for probe in probes]
         for speeds, rest_usd in cases:
             most_usd = situation.settings.probe_share * (situation.history.spent_usd + rest_usd)
             if spent_usd + self.cost.planned_usd(target, speeds) > most_usd:

@@ -44,14 +44,14 @@ def _expected(situation: Situation, flavor: str) -> Speed | None:
     if prior is None or seen.burst is not None or seen.tokens_per_s >= prior.tokens_per_s:
         return None
     mean, level, shift = math.log(prior.tokens_per_s), math.log(seen.tokens_per_s), -math.log(BAD_SPEED)
-    if_sound = NormalDist(mean, math.hypot(prior.log_se, seen.log_se)).pdf(level)
-    if_bad = NormalDist(mean, math.hypot(prior.log_se, seen.log_se, BAD_SPEED_SD)).pdf(level + shift)
+    if_sound = NormalDist(mean, math.hypot(prior.log_sd, seen.log_se)).pdf(level)
+    if_bad = NormalDist(mean, math.hypot(prior.log_sd, seen.log_se, BAD_SPEED_SD)).pdf(level + shift)
     chance = BAD_SHARE * if_bad / (BAD_SHARE * if_bad + (1 - BAD_SHARE) * if_sound)
     if chance < LEAST_CHANCE:
         return None
-    pull = BAD_SPEED_SD**2 / (BAD_SPEED_SD**2 + prior.log_se**2)
+    pull = BAD_SPEED_SD**2 / (BAD_SPEED_SD**2 + prior.log_sd**2)
     sound_level = pull * mean + (1 - pull) * (level + shift)
     expected = chance * sound_level + (1 - chance) * level
-    variance = chance * ((sound_level - expected) ** 2 + pull * prior.log_se**2)
+    variance = chance * ((sound_level - expected) ** 2 + pull * prior.log_sd**2)
     variance += (1 - chance) * ((level - expected) ** 2 + seen.log_se**2)
     return Speed(math.exp(expected), math.sqrt(variance), is_measured=False)

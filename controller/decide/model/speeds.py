@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from controller.decide.model.tails import student_deviation, student_score
 from controller.decide.samples.credits import Accounts, Burst, Pace, pace_of
 from controller.decide.samples.levels import MAD_TO_SIGMA, since_last_shift
 from controller.decide.samples.windows import Sample, is_positive, median, samples_of
@@ -47,10 +48,20 @@ class Speed:
     is_measured: bool = True
     burst: Burst | None = None
     """How its nodes run faster for a while; None where they do not."""
+    freedom: float = math.inf
+    """Degrees of freedom of the Student-t distribution of the logarithm; infinite: it is a normal one."""
 
     def at(self, z: float) -> float:
-        """Returns the speed `z` standard errors above the expected one, tokens per second."""
-        return self.tokens_per_s * math.exp(z * self.log_se)
+        """Returns the speed that is as unlikely as `z` standard deviations of a normal distribution, tokens per second.
+
+        One standard error is at z = 1, whatever the tails are.
+        """
+        return self.tokens_per_s * math.exp(student_score(z, self.freedom) * self.log_se)
+
+    @property
+    def log_sd(self) -> float:
+        """Standard deviation of the logarithm of the speed: the longer the tails, the larger it is beside the error."""
+        return self.log_se * student_deviation(self.freedom)
 
     @property
     def harmonic(self) -> float:

@@ -6,11 +6,13 @@ import math
 import random
 from dataclasses import replace
 
-from controller.decide import SwitchingAssumptions
+from controller.decide import SpeedSpread, SwitchingAssumptions
 from controller.simulate.families.family import as_long_as
 from controller.simulate.scenario import Scenario, SimulatedFlavor, Told
 
 SPEED_SIGMA = 0.8
+UNLIKE = SpeedSpread(own=math.hypot(SpeedSpread().own, SPEED_SIGMA), flavors=1e6)
+"""How far speeds spread there, known for sure."""
 
 
 def slow_configuring(rng: random.Random, plain: Scenario) -> Scenario:
@@ -39,4 +41,4 @@ def speeds_unlike_vcpus(rng: random.Random, plain: Scenario) -> Scenario:
     flavors = tuple(
         replace(f, tokens_per_s=f.tokens_per_s * math.exp(rng.gauss(0.0, SPEED_SIGMA))) for f in plain.flavors
     )
-    return as_long_as(plain, replace(plain, flavors=flavors))
+    return as_long_as(plain, replace(plain, flavors=flavors, spread=UNLIKE))

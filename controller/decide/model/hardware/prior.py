@@ -3,9 +3,10 @@
 A Gaussian process over the logarithm of speed per vCPU (or per dollar where vCPUs are unknown): flavors are the more
 alike, the more their processors are (`likeness.py`). It is the kriging that CherryPick (Alipourfard et al., NSDI 2017)
 uses. Speed grows with a power of the vCPUs that is not known exactly either. How far speeds spread is itself uncertain:
-a scaled inverse chi-squared prior, worth `SPREAD_WEIGHT` flavors, is updated by how far the measured flavors lie from
-what was expected of them, and a guess has the deviation of the Student-t distribution that follows (Gelman et al.,
-"Bayesian Data Analysis", 3rd edition, section 3.2).
+a scaled inverse chi-squared prior (`SpeedSpread`) is updated by how far the measured flavors lie from what was expected
+of them, and a guess has the Student-t distribution that follows (Gelman et al., "Bayesian Data Analysis", 3rd edition,
+section 3.2). Its tails are long while few flavors were measured: only measuring rules out that speeds have little to do
+with vCPUs.
 """
 
 from __future__ import annotations
@@ -18,20 +19,15 @@ from numpy.typing import NDArray
 
 from controller.decide.model.hardware.likeness import likeness
 from controller.decide.model.speeds import Speed
+from controller.decide.model.tails import student_quantile
 from controller.decide.settings import DecideSettings
 from controller.domain import Flavor
 
 Floats = NDArray[np.float64]
 FAMILY_CORRELATION = 0.85
 OTHER_CORRELATION = 0.4
-SIGMA = 0.33
-"""How much the logarithm of speed per vCPU is expected to vary over families and sizes, before any was measured."""
 SIGMA_WITHOUT_VCPUS = 0.50
-SPREAD_WEIGHT = 6.0
-"""How many flavors the expected spread is worth."""
 HINT_LOG_SE = 0.25
-SIZE_LOG_SE = 0.12
-"""How far speed per vCPU varies from flavor to flavor within a family."""
 SCALING, SCALING_SD = 0.95, 0.08
 """Speed grows with this power of the vCPUs, and how far the power may be off: memory and caches are shared."""
 
@@ -80,8 +76,8 @@ class _Kriging:
         residual = np.array([math.log(speeds[name]) - (sizes[name] or 0.0) for name in self.names])
         noise = np.diag([measured[name].log_se ** 2 for name in self.names])
         expected = np.array([[self._covariance(a, b) for b in self.names] for a in self.names])
-        expected = expected + SIZE_LOG_SE**2 * np.eye(len(expected))
-        self.scale = _spread(expected + noise, residual) if self.names else 1.0
+        expected = expected + settings.spread.own**2 * np.eye(len(expected))
+        self.scale = _spread(expected + noise, residual, settings.spread.flavors) if self.names else 1.0
         self.inverse = np.linalg.inv(self.scale * expected + noise)
         self.weights = self.inverse.sum(axis=0)
         self.mean = float(self.weights @ residual / self.weights.sum()) if self.names else 0.0
@@ -92,34 +88,36 @@ class _Kriging:
         if not self.by_vcpus:
             return SIGMA_WITHOUT_VCPUS**2 * correlation(one, other)
         first, second = (math.log(self.settings.flavors[name].vcpus or 1) for name in (one, other))
-        return SIGMA**2 * correlation(one, other) + SCALING_SD**2 * first * second
+        return self.settings.spread.shared**2 * correlation(one, other) + SCALING_SD**2 * first * second
 
     def guess(self, flavor: str) -> Speed | None:
-        """Returns the conditional mean and deviation of one flavor; None where nothing can be said."""
+        """Returns what one flavor is expected to be, given the measured ones; None where nothing can be said."""
         size = _log_size(flavor, self.usd_per_hour, self.settings, self.by_vcpus)
         if size is None or not self.names:
             return None
         towards = self.scale * np.array([self._covariance(flavor, name) for name in self.names])
-        variance = self.scale * (self._covariance(flavor, flavor) + SIZE_LOG_SE**2)
+        variance = self.scale * (self._covariance(flavor, flavor) + self.settings.spread.own**2)
         variance -= float(towards @ self.inverse @ towards)
         # The mean is itself estimated from these few flavors (universal kriging).
         variance += (1 - float(self.weights @ towards)) ** 2 / float(self.weights.sum())
-        freedom = SPREAD_WEIGHT + len(self.names) - 1
+        freedom = self.settings.spread.flavors + len(self.names) - 1
         tokens_per_s = math.exp(size + self.mean + float(towards @ self.pull))
-        return Speed(tokens_per_s, math.sqrt(variance * freedom / (freedom - 2)), is_measured=False)
+        log_se = math.sqrt(variance) * student_quantile(1.0, freedom)
+        return Speed(tokens_per_s, log_se, is_measured=False, freedom=freedom)
 
 
-def _spread(covariance: Floats, residual: Floats) -> float:
+def _spread(covariance: Floats, residual: Floats, prior_flavors: float) -> float:
     """Returns how many times as far as expected the measured flavors spread, as a variance.
 
     Args:
         covariance: What is expected of the residuals, (flavors, flavors).
         residual: Logarithms of speed over size, (flavors,).
+        prior_flavors: How many flavors the expectation is worth.
     """
     inverse = np.linalg.inv(covariance)
     weights = inverse.sum(axis=0)
     around = residual - weights @ residual / weights.sum()
-    return float((SPREAD_WEIGHT + around @ inverse @ around) / (SPREAD_WEIGHT + len(residual) - 1))
+    return float((prior_flavors + around @ inverse @ around) / (prior_flavors + len(residual) - 1))
 
 
 def expected_speeds(

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from controller.decide import SwitchingAssumptions
+from controller.decide import SpeedSpread, SwitchingAssumptions
 from controller.domain import Verdict
 from controller.simulate.families import FAMILIES, family_scenario
+from controller.simulate.policies import SIMULATED_POLICIES
 from controller.simulate.random_scenarios import random_scenario
 from controller.simulate.run import simulate
 from controller.simulate.scenario import Scenario
@@ -129,3 +130,19 @@ def test_the_waiting_oracle_waits_for_facts_of_its_nodes_and_probes_nothing() ->
     first = {name: next(d.at for d in one.decisions if d.verdict is Verdict.MOVE) for name, one in outcomes.items()}
     assert first["waiting-oracle"] > first["oracle"]
     assert outcomes["waiting-oracle"].probe_usd == 0
+
+
+def test_one_policy_alone_is_told_how_far_speeds_spread_and_nothing_else() -> None:
+    scenario = family_scenario("speeds-unlike-vcpus", SEED)
+    told, policy = (settings_for(scenario, name) for name in ("told-spread", "cheapest-fleet"))
+    assert told.spread == scenario.spread != policy.spread == SpeedSpread()
+    assert replace(told, spread=policy.spread, policy=policy.policy) == policy
+    assert type(SIMULATED_POLICIES["told-spread"]) is type(SIMULATED_POLICIES["cheapest-fleet"])
+
+
+def test_the_spread_of_speeds_unlike_vcpus_is_that_of_their_draws() -> None:
+    """A flavor's own speed is off by the family's 0.8 beside what flavors of a family usually differ by."""
+    spread = family_scenario("speeds-unlike-vcpus", SEED).spread
+    assert spread.own**2 == pytest.approx(0.8**2 + SpeedSpread().own ** 2)
+    assert spread.shared == SpeedSpread().shared and spread.flavors > 1e5
+    assert family_scenario("known", SEED).spread == SpeedSpread()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from controller.decide import SpeedSpread
 from controller.domain import Fleet, MovePhase
 from controller.domain.reasons import Said
 from controller.simulate.disturbances import Disturbances, expected_drift, expected_neighbour_share
@@ -178,6 +179,7 @@ def test_troubles_and_what_is_told_are_read_from_a_file() -> None:
         "total_steps": 100,
         "tokens_per_step": 100.0,
         "told": {"baselines": False, "switching": {"configure_s": 30.0}},
+        "spread": {"own": 0.5},
         "troubles": {
             "drift_sigma": 0.1,
             "outages": [{"at_s": 5.0, "flavor": "a.large", "share": 0.5, "seconds": 60.0}],
@@ -187,5 +189,6 @@ def test_troubles_and_what_is_told_are_read_from_a_file() -> None:
     scenario = parse_scenario(raw, "file")
     assert not scenario.told.baselines
     assert scenario.told.switching is not None and scenario.told.switching.configure_s == 30.0
+    assert scenario.spread == SpeedSpread(own=0.5)
     assert scenario.troubles.outages[0].seconds == 60.0
     assert scenario.tokens_at(60) == 200.0

@@ -15,14 +15,21 @@ from typing import Any
 import pytest
 
 from controller.decide.exploration.outlook import Ahead
-from controller.decide.exploration.probes import HOPE_SHARE, HOPE_Z, MAX_PROBES_PER_MOVE, OTHER_QUANTILES, Exploration
+from controller.decide.exploration.probes import (
+    HOPE_SHARE,
+    HOPE_Z,
+    MAX_JUDGED,
+    MAX_PROBES_PER_MOVE,
+    OTHER_QUANTILES,
+    Exploration,
+)
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.hardware.prior import HINT_LOG_SE
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
-from controller.decide.settings import DecideSettings, SwitchingAssumptions
-from controller.domain import NO_NODES, Fleet, History, Limits, Progress
+from controller.decide.settings import DecideSettings, SpeedSpread, SwitchingAssumptions
+from controller.domain import NO_NODES, Flavor, Fleet, History, Limits, Progress
 from controller.domain.objective import Objective
 
 SPEEDS = {"a": Speed(100.0, 0.01, steps=500), "b": Speed(200.0, 0.01, steps=500)}
@@ -206,16 +213,66 @@ def test_a_gain_must_exceed_the_usual_margin_of_what_remains() -> None:
 
 
 def test_the_probe_budget_must_cover_a_probe_that_does_no_work() -> None:
-    """As fast as hoped, the probe costs its switch alone. If it does no work, it costs all its time as well."""
-    free = exploring({"n": (1.0, 150.0)}, limits=ROOMY)
+    """At the upper end of its interval, the probe costs its switch alone. Without work it costs all its time, too."""
+    free = exploring({"n": (1.0, 150.0)}, limits=ROOMY, probe_steps=100)
     target, (probe,) = free.worthwhile()
     rest_usd = least(free, {}, Objective.COST)
-    idle_usd, good_usd = (free.cost.planned_usd(target, {"n": speed}) for speed in (1e-6, probe.guess.at(HOPE_Z)))
-    hoped_share = good_usd / probe.least_usd
-    assert hoped_share < 0.9 * idle_usd / rest_usd
+    idle_usd, good_usd = (free.cost.planned_usd(target, {"n": speed}) for speed in (1e-6, probe.guess.high))
+    good_share = good_usd / least(free, {"n": probe.guess.high}, Objective.COST)
+    assert good_share < 0.9 * idle_usd / rest_usd
     for share, count in ((1.1 * idle_usd / rest_usd, 1), (0.95 * idle_usd / rest_usd, 0)):
-        one = exploring({"n": (1.0, 150.0)}, limits=ROOMY, probe_share=share)
+        one = exploring({"n": (1.0, 150.0)}, limits=ROOMY, probe_steps=100, probe_share=share)
         assert len(one.worthwhile()[1]) == count
+
+
+def test_the_probe_budget_must_cover_a_probe_that_makes_the_rest_cheap() -> None:
+    """`n` may make the rest thirty times as cheap, so that the switch to the probe is a larger share of it."""
+    free = exploring({"n": (1.0, 3000.0)}, limits=ROOMY, steps=100_000)
+    target, (probe,) = free.worthwhile()
+    idle_usd, good_usd = (free.cost.planned_usd(target, {"n": speed}) for speed in (1e-6, probe.guess.high))
+    idle_share = idle_usd / least(free, {}, Objective.COST)
+    good_share = good_usd / least(free, {"n": probe.guess.high}, Objective.COST)
+    assert good_share > 1.2 * idle_share
+    for share, count in ((1.02 * good_share, 1), (0.98 * good_share, 0)):
+        one = exploring({"n": (1.0, 3000.0)}, limits=ROOMY, steps=100_000, probe_share=share)
+        assert len(one.worthwhile()[1]) == count
+
+
+@pytest.mark.parametrize(
+    ("usd_per_hour", "spread", "is_probed"),
+    [
+        (6.0, SpeedSpread(), True),
+        (12.0, SpeedSpread(), False),
+        (6.0, SpeedSpread(flavors=6.0), False),
+        (3.0, SpeedSpread(flavors=1e6), False),
+    ],
+)
+def test_what_would_have_to_be_far_faster_than_expected_is_measured_while_little_is_known(
+    usd_per_hour: float, spread: SpeedSpread, is_probed: bool
+) -> None:
+    """One flavor was measured, and much work is left, so that measuring costs next to nothing. By its vCPUs `n` is as
+    fast as `a`, for six times the price: it has to be six times as fast as expected.
+    """
+    one = exploring(
+        {"n": (usd_per_hour, 0.0)},
+        limits=Limits(1, 8, max_nodes_per_flavor={"b": 0}),
+        speeds={"a": SPEEDS["a"]},
+        steps=10_000_000,
+        flavors={name: Flavor(name, vcpus=2) for name in "abn"},
+        hints_tokens_per_s={},
+        spread=spread,
+    )
+    assert [probe.flavor for probe in one.worthwhile()[1]] == ["n"] * is_probed
+
+
+def test_those_that_could_win_the_most_are_judged_however_dear_their_probe_is() -> None:
+    """Nine flavors with a cheap node could make a token a little cheaper. `z` could make it far cheaper by large nodes.
+
+    A node of `z` costs so much that its probe brings the least for the money at best.
+    """
+    small = {f"n{number}": (0.1, 14.0) for number in range(MAX_JUDGED)}
+    one = exploring({**small, "z": (40.0, 9000.0)}, limits=ROOMY, steps=200_000)
+    assert "z" in [probe.flavor for probe in one._promising()]
 
 
 def test_the_probe_budget_may_be_spent_to_the_last_cent() -> None:

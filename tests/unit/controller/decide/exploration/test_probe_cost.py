@@ -30,7 +30,7 @@ def cost(
     now: float = 1000.0,
     prices: dict[str, float] | None = None,
 ) -> ProbeCost:
-    made = forecaster(BASE)
+    made = forecaster(BASE, probe_steps=100)
     history = replace(made.situation.history, moves=moves)
     situation = replace(made.situation, history=history, now=now)
     model = FleetModel(speeds or {"a": 100.0, "b": 100.0}, prices or PRICES, 1000.0, lambda size: 0.0)

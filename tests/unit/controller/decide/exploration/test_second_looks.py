@@ -51,8 +51,8 @@ def test_a_node_at_a_fraction_of_what_was_expected_may_be_a_bad_one() -> None:
     def density(level: float, deviation: float) -> float:
         return math.exp(-(((level - math.log(prior.tokens_per_s)) / deviation) ** 2) / 2) / deviation
 
-    bad = BAD_SHARE * density(math.log(800.0 / BAD_SPEED), math.hypot(prior.log_se, 0.02, BAD_SPEED_SD))
-    sound = (1 - BAD_SHARE) * density(math.log(800.0), math.hypot(prior.log_se, 0.02))
+    bad = BAD_SHARE * density(math.log(800.0 / BAD_SPEED), math.hypot(prior.log_sd, 0.02, BAD_SPEED_SD))
+    sound = (1 - BAD_SHARE) * density(math.log(800.0), math.hypot(prior.log_sd, 0.02))
     chance = bad / (bad + sound)
     assert 0.05 < chance < 0.8
     between = (math.log(found.tokens_per_s) - math.log(800.0)) / (math.log(2 * 800.0) - math.log(800.0))
@@ -67,12 +67,12 @@ def test_what_is_expected_then_is_a_mixture_of_a_sound_and_a_bad_node(log_se: fl
     (found,) = looked_at(Speed(800.0, log_se, steps=100, nodes=1)).values()
     prior = expected_speeds(["m5.large"], SURE, USD_PER_HOUR, SETTINGS)["m5.large"]
     mean = math.log(prior.tokens_per_s)
-    spread = math.hypot(prior.log_se, log_se, BAD_SPEED_SD)
+    spread = math.hypot(prior.log_sd, log_se, BAD_SPEED_SD)
     bad = BAD_SHARE * NormalDist(mean, spread).pdf(level - math.log(BAD_SPEED))
-    sound = (1 - BAD_SHARE) * NormalDist(mean, math.hypot(prior.log_se, log_se)).pdf(level)
+    sound = (1 - BAD_SHARE) * NormalDist(mean, math.hypot(prior.log_sd, log_se)).pdf(level)
     chances = bad / (bad + sound), sound / (bad + sound)
-    variance = 1 / (1 / prior.log_se**2 + 1 / BAD_SPEED_SD**2)
-    if_bad = variance * (mean / prior.log_se**2 + (level - math.log(BAD_SPEED)) / BAD_SPEED_SD**2)
+    variance = 1 / (1 / prior.log_sd**2 + 1 / BAD_SPEED_SD**2)
+    if_bad = variance * (mean / prior.log_sd**2 + (level - math.log(BAD_SPEED)) / BAD_SPEED_SD**2)
     expected = chances[0] * if_bad + chances[1] * level
     spreads = (if_bad - expected) ** 2 + variance, (level - expected) ** 2 + log_se**2
     assert found.tokens_per_s == pytest.approx(math.exp(expected))

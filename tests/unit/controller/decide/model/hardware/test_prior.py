@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from controller.decide.model.hardware.prior import (
     FAMILY_CORRELATION,
@@ -18,15 +21,12 @@ from controller.decide.model.hardware.prior import (
     OTHER_CORRELATION,
     SCALING,
     SCALING_SD,
-    SIGMA,
     SIGMA_WITHOUT_VCPUS,
-    SIZE_LOG_SE,
-    SPREAD_WEIGHT,
     expected_speeds,
 )
 from controller.decide.model.speeds import Speed
 from controller.decide.samples.credits import Burst
-from controller.decide.settings import DecideSettings
+from controller.decide.settings import DecideSettings, SpeedSpread
 from controller.domain import Flavor
 
 FLAVORS = {
@@ -41,7 +41,9 @@ FLAVORS = {
     )
 }
 USD_PER_HOUR = {"a.one": 1.0, "a.two": 5.0, "a.four": 0.5, "b.four": 3.0, "c.eight": 7.0, "c.unknown": 2.0}
-SETTINGS = DecideSettings(flavors=FLAVORS)
+SPREAD = SpeedSpread(shared=0.3, own=0.15, flavors=4.0)
+SIGMA, SIZE_LOG_SE, SPREAD_WEIGHT = SPREAD.shared, SPREAD.own, SPREAD.flavors
+SETTINGS = DecideSettings(flavors=FLAVORS, spread=SPREAD)
 MEASURED = {"a.one": Speed(300.0, 0.05), "a.two": Speed(500.0, 0.3), "b.four": Speed(2500.0, 0.1)}
 
 
@@ -87,7 +89,7 @@ def kriging(flavor: str, measured: dict[str, Speed], size: Callable[[str], float
     *weights, multiplier = np.linalg.solve(system, [*towards, 1.0])
     variance = scale * (alike(flavor, flavor, sigma) + SIZE_LOG_SE**2) - np.dot(weights, towards) - multiplier
     freedom = SPREAD_WEIGHT + count - 1
-    deviation = math.sqrt(variance * freedom / (freedom - 2))
+    deviation = math.sqrt(variance) * student.ppf(norm.cdf(1.0), freedom)
     return size(flavor) * math.exp(np.dot(weights, logs)), deviation
 
 
@@ -105,10 +107,10 @@ def test_a_guess_is_the_kriging_of_speed_per_vcpu(flavor: str, known: tuple[str,
     measured = {name: MEASURED[name] for name in known}
     found = expected_speeds([flavor], measured, USD_PER_HOUR, SETTINGS)[flavor]
     assert (found.tokens_per_s, found.log_se) == pytest.approx(kriging(flavor, measured, scaled_vcpus, SIGMA))
-    assert (found.is_measured, found.steps) == (False, 0)
+    assert (found.is_measured, found.steps, found.freedom) == (False, 0, SPREAD_WEIGHT + len(known) - 1)
 
 
-@pytest.mark.parametrize("settings", [SETTINGS, DecideSettings()], ids=["of this flavor", "of none"])
+@pytest.mark.parametrize("settings", [SETTINGS, DecideSettings(spread=SPREAD)], ids=["of this flavor", "of none"])
 def test_without_vcpus_a_guess_is_the_kriging_of_speed_per_dollar(settings: DecideSettings) -> None:
     found = expected_speeds(["c.unknown"], MEASURED, USD_PER_HOUR, settings)["c.unknown"]
     expected = kriging("c.unknown", MEASURED, USD_PER_HOUR.__getitem__, SIGMA_WITHOUT_VCPUS)
@@ -162,7 +164,7 @@ def test_a_flavor_of_which_nothing_can_be_said_is_left_out(measured: dict[str, S
 
 @pytest.mark.parametrize("hint", [0.5, 1.0, 900.0])
 def test_a_hint_is_taken_instead_of_a_guess(hint: float) -> None:
-    settings = DecideSettings(flavors=FLAVORS, hints_tokens_per_s={"a.four": hint})
+    settings = replace(SETTINGS, hints_tokens_per_s={"a.four": hint})
     found = expected_speeds(["a.four", "b.four"], MEASURED, USD_PER_HOUR, settings)
     assert found["a.four"] == Speed(hint, HINT_LOG_SE, is_measured=False)
     assert [*found] == ["a.four", "b.four"], "the flavors after it are guessed all the same"
@@ -170,7 +172,7 @@ def test_a_hint_is_taken_instead_of_a_guess(hint: float) -> None:
 
 @pytest.mark.parametrize("hint", [0.0, -1.0, math.inf, math.nan])
 def test_a_hint_that_is_no_speed_is_not_taken(hint: float) -> None:
-    settings = DecideSettings(flavors=FLAVORS, hints_tokens_per_s={"a.four": hint})
+    settings = replace(SETTINGS, hints_tokens_per_s={"a.four": hint})
     found, usual = (expected_speeds(["a.four"], MEASURED, USD_PER_HOUR, one) for one in (settings, SETTINGS))
     assert found == usual
 
