@@ -9,7 +9,7 @@ to follow it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from controller.decide.samples.levels import RECENT_SAMPLES, Fall, common_falls, last_fall, since_last_shift
@@ -142,10 +142,14 @@ def _declared(
         if share < 1 and not _has_credits(node, flavor, accounts) and _is_spent(samples, share, halfway):
             spent.add(node)
         windows[node] = _present(samples, halfway, is_slow=node in spent)
-    fresh_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
+    launch_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
+    fresh_s = _fresh_s(launch_s, nodes, spent, falls, accounts)
     if not spent and _outlast(nodes, fresh_s, accounts):
         return Pace(notes=(KeepsItsSpeed(),))
-    left_s = {n: 0.0 if n in spent else _left_s(n, flavor, fresh_s, accounts) for n in nodes if accounts.runs(n)}
+    left_s = {}
+    for node in filter(accounts.runs, nodes):
+        begins_with_s = launch_s if _outlives(node, fresh_s, accounts) else fresh_s
+        left_s[node] = 0.0 if node in spent else _left_s(node, flavor, begins_with_s, accounts)
     level = median([median([sample.log_speed for sample in windows[node]]) for node in spent]) if spent else None
     longest_s = max(left_s.values(), default=0.0)
     note: Reason = JudgedByBaseline(share)
@@ -154,6 +158,27 @@ def _declared(
     elif longest_s > 0:
         note = CreditsLast(longest_s, share)
     return Pace(frozenset(spent), share, level, fresh_s, left_s, (note,), windows, full)
+
+
+def _fresh_s(
+    launch_s: float, nodes: Iterable[str], spent: Set[str], falls: Mapping[str, Fall], accounts: Accounts
+) -> float:
+    """Returns how long a new node runs at full speed.
+
+    It does as long as its launch credits last, but no longer than those of nodes that were seen to spend theirs, unless
+    as many nodes have outlasted them: EC2 gives launch credits to so many launches of an account a day only.
+    """
+    began = accounts.began_at
+    lasted_s = [max(0.0, falls[node].at - began[node]) for node in spent if node in falls and node in began]
+    if not lasted_s or median(lasted_s) >= launch_s:
+        return launch_s
+    stayed = [node for node in nodes if node not in spent and _outlives(node, median(lasted_s), accounts)]
+    return launch_s if len(stayed) >= len(lasted_s) else median(lasted_s)
+
+
+def _outlives(node: str, lasted_s: float, accounts: Accounts) -> bool:
+    """Tells whether a node has worked clearly longer than it took others to spend their credits."""
+    return accounts.worked_s(node) > FOLLOWS_WITHIN * lasted_s
 
 
 def _fastest(samples: Sequence[Sample], full: float | None, fall: Fall | None) -> float:
@@ -225,7 +250,7 @@ def _fallen(
         return Pace()
     after_s = median([max(0.0, fall.at - accounts.began_at.get(node, fall.at)) for node, fall in falls.items()])
     others = [node for node in nodes if node not in falls]
-    stayed = [node for node in others if accounts.worked_s(node) > FOLLOWS_WITHIN * after_s]
+    stayed = [node for node in others if _outlives(node, after_s, accounts)]
     if len(stayed) >= len(falls):
         return Pace()
     share = math.exp(median([fall.after - fall.before for fall in falls.values()]))

@@ -271,11 +271,31 @@ def test_credits_last_from_what_was_told_of_them_or_from_the_launch(
     assert found.notes == (note,)
 
 
+def test_new_nodes_run_at_full_speed_no_longer_than_those_that_were_seen_to_fall() -> None:
+    """Launch credits for 43 minutes are expected, and two nodes fell four minutes after they began."""
+    found = pace({"a": FELL, "b": FELL, "new": FULL}, began_at={"a": BEGAN, "b": BEGAN, "new": NOW - 100.0})
+    assert found.spent == {"a", "b"}
+    assert found.fresh_s == 240.0
+    assert found.left_s == {"a": 0.0, "b": 0.0, "new": 140.0}
+
+
+def test_as_many_nodes_that_outlast_those_that_fell_tell_that_launch_credits_last() -> None:
+    found = pace({"a": FELL, "b": FULL})
+    assert (found.spent, found.fresh_s) == ({"a"}, pytest.approx(FRESH_S))
+    assert pace({"a": FELL, "b": FELL, "c": FULL}).fresh_s == 240.0
+    assert pace({"a": FELL, "b": FELL, "c": FULL}).left_s["c"] == pytest.approx(FRESH_S - 600.0)
+
+
+def test_a_fall_later_than_the_launch_credits_should_last_makes_them_no_longer() -> None:
+    assert pace({"one": FELL}, replace(T2, launch_credits=1.0)).fresh_s == pytest.approx(FULL_SPEED_S)
+    assert pace({"one": FELL}, began_at={}).fresh_s == pytest.approx(FRESH_S), "nobody knows after how long it fell"
+
+
 def test_the_note_tells_of_the_credits_that_last_longest_and_of_none_where_all_are_spent() -> None:
     later = {"old": BEGAN, "new": BEGAN + 500.0}
     longest = CreditsLast(pytest.approx(FRESH_S - 100.0), SHARE)  # type: ignore[arg-type]
     assert pace({"old": FULL, "new": FULL}, began_at=later).notes == (longest,)
-    assert pace({"old": FELL, "new": FULL}, began_at=later).notes == (longest,)
+    assert pace({"old": FELL, "new": FULL}, began_at=later).notes == (CreditsLast(240.0 - 100.0, SHARE),)
     assert pace({"old": FELL, "new": FELL}, began_at=later).notes == (CreditsSpent(),)
 
 
