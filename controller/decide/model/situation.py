@@ -19,7 +19,7 @@ from controller.decide.model.pricing import in_their_mode, usable_prices
 from controller.decide.model.speeds import Speed, measure_speeds
 from controller.decide.model.step_time import measured_step_time_s, tokens_per_step
 from controller.decide.model.traffic import Traffic, expected_traffic
-from controller.decide.samples.credits import Accounts, Burst
+from controller.decide.samples.credits import Accounts, Burst, told_of
 from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
 from controller.decide.samples.starts import began_to_train, last_seen
@@ -71,7 +71,8 @@ class Situation:
         credits = {node: told for present in self.observations[-1:] for node, told in present.credits.items()}
         seen_at = last_seen(self.observations)
         since = min((seen.at for seen in self.observations[-RECENT_OBSERVATIONS:]), default=self.now)
-        return Accounts(self.now, credits, began_at, seen_at, self.history.full_tokens_per_s, since)
+        full, told = self.history.full_tokens_per_s, told_of(self.observations)
+        return Accounts(self.now, credits, began_at, seen_at, full, since, told)
 
     @cached_property
     def bursts(self) -> dict[str, Burst]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from controller.decide.samples.levels import RECENT_SAMPLES, Fall, common_falls, last_fall, since_last_shift
 from controller.decide.samples.windows import Sample, median
-from controller.domain import Credits, Flavor
+from controller.domain import Credits, Flavor, Observation
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import (
     CreditsLast,
@@ -57,11 +57,12 @@ class Accounts:
 
     Attributes:
         now: Seconds since the epoch.
-        credits: By instance what CloudWatch told.
+        credits: By instance what CloudWatch told last.
         began_at: By instance when it began to train.
         seen_at: By instance when it was seen last; a node that is missing was seen now.
         full_tokens_per_s: By flavor the speed at full credits that was measured before.
         since: Nodes that were not seen since then have ended.
+        told: By instance all that CloudWatch told, in order; also of those that have ended.
     """
 
     now: float = 0.0
@@ -70,6 +71,7 @@ class Accounts:
     seen_at: Mapping[str, float] = field(default_factory=dict)
     full_tokens_per_s: Mapping[str, float] = field(default_factory=dict)
     since: float = -math.inf
+    told: Mapping[str, Sequence[Credits]] = field(default_factory=dict)
 
     def runs(self, instance: str) -> bool:
         """Tells whether a node was seen lately."""
@@ -104,6 +106,17 @@ class Pace:
     notes: tuple[Reason, ...] = ()
     windows: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
     full_level: float | None = None
+
+
+def told_of(observations: Iterable[Observation]) -> dict[str, list[Credits]]:
+    """Returns by instance all that CloudWatch told of its credits, in order."""
+    found: dict[str, list[Credits]] = {}
+    for observation in observations:
+        for node, credits in observation.credits.items():
+            told = found.setdefault(node, [])
+            if not told or told[-1].at != credits.at:
+                told.append(credits)
+    return found
 
 
 def pace_of(name: str, flavor: Flavor | None, nodes: Mapping[str, Sequence[Sample]], accounts: Accounts) -> Pace:
@@ -143,7 +156,7 @@ def _declared(
             spent.add(node)
         windows[node] = _present(samples, halfway, is_slow=node in spent)
     launch_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
-    fresh_s = _fresh_s(launch_s, nodes, spent, falls, accounts)
+    fresh_s = _fresh_s(flavor, nodes, spent, falls, accounts)
     if not spent and _outlast(nodes, fresh_s, accounts):
         return Pace(notes=(KeepsItsSpeed(),))
     left_s = {}
@@ -161,19 +174,37 @@ def _declared(
 
 
 def _fresh_s(
-    launch_s: float, nodes: Iterable[str], spent: Set[str], falls: Mapping[str, Fall], accounts: Accounts
+    flavor: Flavor, nodes: Iterable[str], spent: Set[str], falls: Mapping[str, Fall], accounts: Accounts
 ) -> float:
     """Returns how long a new node runs at full speed.
 
-    It does as long as its launch credits last, but no longer than those of nodes that were seen to spend theirs, unless
-    as many nodes have outlasted them: EC2 gives launch credits to so many launches of an account a day only.
+    It does as long as its launch credits last, but no longer than those of nodes that are known, unless as many nodes
+    have outlasted them. EC2 gives launch credits to so many launches of an account a day only.
     """
-    began = accounts.began_at
-    lasted_s = [max(0.0, falls[node].at - began[node]) for node in spent if node in falls and node in began]
-    if not lasted_s or median(lasted_s) >= launch_s:
+    launch_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
+    known = {node: _begun_with_s(node, flavor, falls.get(node) if node in spent else None, accounts) for node in nodes}
+    known_s = [seconds for seconds in known.values() if not math.isinf(seconds)]
+    if not known_s or median(known_s) >= launch_s:
         return launch_s
-    stayed = [node for node in nodes if node not in spent and _outlives(node, median(lasted_s), accounts)]
-    return launch_s if len(stayed) >= len(lasted_s) else median(lasted_s)
+    stayed = [node for node in known if math.isinf(known[node]) and _outlives(node, median(known_s), accounts)]
+    return launch_s if len(stayed) >= len(known_s) else median(known_s)
+
+
+def _begun_with_s(node: str, flavor: Flavor, fall: Fall | None, accounts: Accounts) -> float:
+    """Returns how long the credits of a node last from its beginning, at most; infinite where nothing is known.
+
+    Each balance tells that, with what had gone by: what a node spends shortens the one and lengthens the other.
+    """
+    began_at = accounts.began_at.get(node)
+    if began_at is None:
+        return math.inf
+    fell = [] if fall is None else [fall.at - began_at]
+    told = [
+        lasts_s + told.at - began_at
+        for told in accounts.told.get(node, ())
+        if (lasts_s := flavor.burst_s(told.balance)) is not None
+    ]
+    return max(0.0, min([*fell, *told], default=math.inf))
 
 
 def _outlives(node: str, lasted_s: float, accounts: Accounts) -> bool:

@@ -1,6 +1,7 @@
 """The CPU credits that CloudWatch tells of burstable nodes.
 
-CloudWatch has new figures every five minutes. So often they are asked for, in one call for all nodes.
+CloudWatch has new figures every five minutes. So often they are asked for, in one call for all nodes, and more often
+while there is a node of which nothing was told yet.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from controller.observe.credits.burstable import burstable
 
 REFRESH_S = 300.0
 """How often CloudWatch has new figures (EC2 User Guide, "CPU credit metrics")."""
+NEW_NODES_S = 60.0
+"""How often figures are asked for while there is a node without any: its first ones come at any time."""
 MOST_NODES = 250
 """Of so many nodes one call gets both figures: GetMetricData takes 500 queries."""
 
@@ -37,6 +40,7 @@ class AskedCredits:
         self._api, self._now, self._tell = api, now, tell
         self._asked_at: float | None = None
         self._known: Mapping[str, Credits] = {}
+        self._fails = False
 
     def of(self, workers: Sequence[Instance]) -> dict[str, Credits]:
         """Returns the credits of those workers of which CloudWatch has told some, by instance id.
@@ -44,16 +48,21 @@ class AskedCredits:
         Nothing is asked where no burstable node runs. Where CloudWatch can't be asked, what is known stays.
         """
         nodes = [i.instance_id for i in workers if i.is_running and burstable(i.flavor) is not None]
-        if nodes and (self._asked_at is None or self._now() - self._asked_at >= REFRESH_S):
+        asked = _spread(nodes)
+        patience_s = REFRESH_S if all(node in self._known for node in asked) else NEW_NODES_S
+        if nodes and (self._asked_at is None or self._now() - self._asked_at >= patience_s):
             self._asked_at = self._now()
-            self._ask(_spread(nodes))
+            self._ask(asked)
         return {node: self._known[node] for node in nodes if node in self._known}
 
     def _ask(self, nodes: Sequence[str]) -> None:
         try:
             self._known = self._api.credits(nodes, self._now())
+            self._fails = False
         except AwsError as error:
-            self._tell(f"the CPU credits of the nodes are not known: {error.what}")
+            if not self._fails:
+                self._tell(f"the CPU credits of the nodes are not known: {error.what}")
+            self._fails = True
 
 
 def _spread(nodes: Sequence[str]) -> list[str]:

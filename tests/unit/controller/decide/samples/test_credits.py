@@ -12,9 +12,18 @@ from typing import Any
 
 import pytest
 
-from controller.decide.samples.credits import FOLLOWS_WITHIN, NO_CREDITS_S, OUTLASTS, STEALS, Accounts, Pace, pace_of
+from controller.decide.samples.credits import (
+    FOLLOWS_WITHIN,
+    NO_CREDITS_S,
+    OUTLASTS,
+    STEALS,
+    Accounts,
+    Pace,
+    pace_of,
+    told_of,
+)
 from controller.decide.samples.windows import Sample
-from controller.domain import Credits, Flavor
+from controller.domain import Credits, Flavor, Fleet, Observation
 from controller.domain.reasons.flavors import (
     CreditsLast,
     CreditsSpent,
@@ -284,6 +293,31 @@ def test_as_many_nodes_that_outlast_those_that_fell_tell_that_launch_credits_las
     assert (found.spent, found.fresh_s) == ({"a"}, pytest.approx(FRESH_S))
     assert pace({"a": FELL, "b": FELL, "c": FULL}).fresh_s == 240.0
     assert pace({"a": FELL, "b": FELL, "c": FULL}).left_s["c"] == pytest.approx(FRESH_S - 600.0)
+
+
+@pytest.mark.parametrize(
+    ("told", "fresh_s"),
+    [
+        ([Credits(21.0, 0.0, BEGAN + 100.0)], 1000.0),
+        ([Credits(21.0, 0.0, BEGAN + 100.0), Credits(7.0, 0.0, BEGAN + 700.0)], 1000.0),
+        ([Credits(70.0, 0.0, BEGAN + 100.0)], FRESH_S),
+        ([], FRESH_S),
+    ],
+    ids=["900 s left after 100 s", "all used up to the same", "more than was given", "nothing told"],
+)
+def test_a_balance_tells_how_long_credits_last_from_the_beginning_of_a_node(
+    told: Sequence[Credits], fresh_s: float
+) -> None:
+    """Also of a node that has ended: new ones are launched like it."""
+    gone: dict[str, Any] = {"seen_at": {"gone": 1200.0}, "since": 1300.0}
+    assert pace({"gone": FULL}, told={"gone": told}, **gone).fresh_s == pytest.approx(fresh_s)
+    assert pace({"gone": FULL}, told={"gone": told}, began_at={}, **gone).fresh_s == pytest.approx(FRESH_S)
+
+
+def test_all_that_was_told_of_a_node_is_kept_once() -> None:
+    first, second = Credits(9.0, 0.0, 10.0), Credits(8.0, 0.0, 20.0)
+    looks = [Observation(at, Fleet({}), credits={"one": told}) for at, told in ((11, first), (12, first), (21, second))]
+    assert told_of(looks) == {"one": [first, second]}
 
 
 def test_a_fall_later_than_the_launch_credits_should_last_makes_them_no_longer() -> None:

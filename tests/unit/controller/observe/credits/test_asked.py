@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from controller.domain import Credits, Instance
 from controller.domain.errors import AwsError
-from controller.observe.credits.asked import MOST_NODES, REFRESH_S, AskedCredits
+from controller.observe.credits.asked import MOST_NODES, NEW_NODES_S, REFRESH_S, AskedCredits
 
 
 class Office:
@@ -68,10 +68,32 @@ def test_where_cloudwatch_does_not_answer_the_pass_goes_on_with_what_is_known() 
     ]
 
 
-def test_where_cloudwatch_never_answered_nothing_is_known() -> None:
+def test_a_node_without_figures_has_cloudwatch_asked_again_after_a_minute() -> None:
+    office = Office()
+    office.known = {"i-1": Credits(30.0, 0.0, 900.0)}
+    both = [worker("i-1"), worker("i-2")]
+    office.credits_of(both)
+    office.now += NEW_NODES_S - 1.0
+    assert office.credits_of(both) == office.known and len(office.asked) == 1
+    office.known["i-2"] = Credits(60.0, 0.0, 1060.0)
+    office.now += 1.0
+    assert office.credits_of(both) == office.known and len(office.asked) == 2
+    office.now += NEW_NODES_S
+    assert office.credits_of(both) == office.known and len(office.asked) == 2, "all are known"
+
+
+def test_where_cloudwatch_never_answered_nothing_is_known_and_that_is_told_once() -> None:
     office = Office()
     office.fails = True
     assert office.credits_of([worker("i-1")]) == {}
+    office.now += NEW_NODES_S
+    assert office.credits_of([worker("i-1")]) == {}
+    assert (len(office.asked), len(office.told)) == (2, 1)
+    office.fails = False
+    for fails in (False, True):
+        office.now, office.fails = office.now + NEW_NODES_S, fails
+        office.credits_of([worker("i-1")])
+    assert len(office.told) == 2, "it had answered between"
 
 
 def test_of_a_large_fleet_one_call_asks_for_as_many_nodes_as_it_may() -> None:
