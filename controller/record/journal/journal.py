@@ -51,7 +51,7 @@ class Journal(
     def __init__(self, directory: Path, tell: Callable[[str], None] = untold) -> None:
         self.directory, self.tell = directory, tell
         self._database = open_database(directory)
-        self._read, self._added, self._losses = {}, None, Losses()
+        self._read, self._added, self._losses = {}, {}, Losses()
         self._lock, self._generation = Unlocked(), self._latest_generation()
 
     def close(self) -> None:

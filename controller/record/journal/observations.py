@@ -47,8 +47,8 @@ class ObservationTable(Table):
 
     _read: dict[int, Observation]
     """The observations that `recent` has returned last, by number."""
-    _added: tuple[int, Observation] | None
-    """The last observation that was added, and its number."""
+    _added: dict[int, Observation]
+    """The last observations that were added since then, by number: at most `KEPT_OF_EACH_FLEET`."""
 
     def add_observation(self, observation: Observation, usd_per_hour: float, paid: Metered = NO_LINES) -> None:
         """Keeps an observation, and what the cluster costs an hour at that time, head included.
@@ -79,10 +79,11 @@ class ObservationTable(Table):
             (_FORGET_OLDEST, {"most_bytes": MOST_BYTES, "most": FORGOTTEN_AT_ONCE}),
         )
         if is_kept:
-            self._added = (
-                self._last_number(),
-                Observation(observation.at, observation.fleet, observation.facts, observation.unknown),
+            self._added[self._last_number()] = Observation(
+                observation.at, observation.fleet, observation.facts, observation.unknown, credits=observation.credits
             )
+            if len(self._added) > KEPT_OF_EACH_FLEET:
+                self._added.pop(min(self._added))
 
     def _with_unseen(self, paid: Metered) -> list[Statement]:
         """Returns what keeps, with an observation, the costs that no look has found to be paid by the hour.
@@ -117,12 +118,13 @@ class ObservationTable(Table):
     def recent(self, per_fleet: int) -> tuple[Observation, ...]:
         """Returns the last observations of each fleet that was seen, oldest first: at most `KEPT_OF_EACH_FLEET` each.
 
-        Only what was added since the last call is read, and the last one that was added is known: an observation of a
-        thousand nodes takes a hundredth of a second to read.
+        Only what was added since the last call by another process is read: an observation of a thousand nodes takes a
+        hundredth of a second to read. CPU credits are known of those that this process added.
         """
         numbers = [row["id"] for row in self._database.execute(_RECENT, (per_fleet,))]
-        known = {**self._read, **dict([self._added] if self._added else [])}
+        known = {**self._read, **self._added}
         self._read = {number: known.get(number) or self._observation(number) for number in numbers}
+        self._added.clear()
         return tuple(self._read.values())
 
     def summaries(self, after: int = 0) -> Iterator[tuple[int, summary.Summary]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from controller.domain import Fact, Fleet, Observation, TrainingState, UnknownNode
+from controller.domain import Credits, Fact, Fleet, Observation, TrainingState, UnknownNode
 from controller.domain.prices.bill import Metered
 from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal import Journal
+from controller.record.journal.observations import KEPT_OF_EACH_FLEET
 
 FLEET = Fleet({"c5.large": 2})
 FACT = Fact("i-1", "c5.large", 0, 2, TrainingState.TRAINING, 10, 0.5, 0.4, 8.0, 100.0, 10, 5.0)
@@ -26,6 +28,26 @@ def test_a_journal_to_which_nothing_was_added_reads_all_it_has(begun: Journal, r
     assert begun.recent(5) == ()
     begun.add_observation(SEEN, 0.1)
     assert reopened().recent(5) == (SEEN,)
+
+
+def test_cpu_credits_are_known_of_what_this_process_added_and_not_after_a_restart(
+    begun: Journal, reopened: Callable[[], Journal]
+) -> None:
+    first, second = (
+        replace(SEEN, at=at, credits={"i-1": Credits(balance, 0.0, at)}) for at, balance in ((5.0, 9.0), (6.0, 8.0))
+    )
+    for seen in (first, second):
+        begun.add_observation(seen, 0.1)
+    assert begun.recent(5) == (first, second)
+    assert begun.recent(5) == (first, second), "also when nothing was added"
+    assert [seen.credits for seen in reopened().recent(5)] == [{}, {}]
+
+
+def test_a_process_that_only_adds_keeps_so_many_observations_and_no_more(begun: Journal) -> None:
+    for number in range(KEPT_OF_EACH_FLEET + 5):
+        begun.add_observation(replace(SEEN, at=float(number)), 0.1)
+    assert len(begun._added) == KEPT_OF_EACH_FLEET
+    assert [seen.at for seen in begun.recent(2)] == [KEPT_OF_EACH_FLEET + 3.0, KEPT_OF_EACH_FLEET + 4.0]
 
 
 def test_a_summary_has_the_time_the_fleet_and_the_price(begun: Journal) -> None:
