@@ -42,7 +42,7 @@ def test_a_training_leaves_nodes_whose_credits_run_out_and_its_bill_is_what_was_
     )
     others = ["t2.large", "t2.xlarge", "c5.xlarge", "c5.2xlarge"]
     edit_yaml(sandbox.environment / "centavo.yml", lambda it: it["limits"].update(exclude=others))
-    assert sandbox.centavo("optimize").returncode == 0
+    assert sandbox.centavo("optimize", timeout_s=1600).returncode == 0
     report = sandbox.report
     assert report["status"] == "finished"
     assert {f: n for f, n in report["fleet"]["final"].items() if n} == {"c5.large": 3}
