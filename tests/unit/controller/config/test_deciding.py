@@ -90,6 +90,7 @@ def test_the_options_are_the_settings_of_deciding_that_nothing_else_gives() -> N
         "attempt_s",
         "zones",
         "usd_per_zones_gb",
+        "spread",
     }
     assert set(DecideOptions.model_fields) == {field.name for field in fields(DecideSettings)} - elsewhere
     assert set(SwitchingOptions.model_fields) == {field.name for field in fields(SwitchingAssumptions)}

@@ -82,6 +82,7 @@ class Node:
             trainer_path=self.program,
             trainer_command=f"{sys.executable} -m trainer",
             supervisor_ctl=self.supervisor_ctl,
+            node_python=sys.executable,
             node_interface="lo",
             centavo={**self.wanted, "ssh_port": 22, "min_np": 1, "max_np": 2},
         )
@@ -111,6 +112,8 @@ class Node:
             (self.root / folder).mkdir(exist_ok=True)
         self.place("node", "services", self.root / "bin")
         (self.root / "bin" / "services").chmod(0o755)
+        program = ANSIBLE / "roles" / "node" / "files" / "services.py"
+        (self.root / "bin" / "services.py").write_text(program.read_text())
         [task] = yaml.safe_load((ANSIBLE / "roles" / "head" / "tasks" / "start.yml").read_text())
         script = rendered(
             task["ansible.builtin.shell"],
