@@ -155,7 +155,7 @@ def _declared(
         if share < 1 and not _has_credits(node, flavor, accounts) and _is_spent(samples, share, halfway):
             spent.add(node)
         windows[node] = _present(samples, halfway, is_slow=node in spent)
-    launch_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
+    launch_s = _launch_s(flavor)
     fresh_s = _fresh_s(flavor, nodes, spent, falls, accounts)
     if not spent and _outlast(nodes, fresh_s, accounts):
         return Pace(notes=(KeepsItsSpeed(),))
@@ -173,6 +173,11 @@ def _declared(
     return Pace(frozenset(spent), share, level, fresh_s, left_s, (note,), windows, full)
 
 
+def _launch_s(flavor: Flavor) -> float:
+    """Returns how long the launch credits of a flavor last at full speed, as the table of instance types tells."""
+    return flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
+
+
 def _fresh_s(
     flavor: Flavor, nodes: Iterable[str], spent: Set[str], falls: Mapping[str, Fall], accounts: Accounts
 ) -> float:
@@ -181,7 +186,7 @@ def _fresh_s(
     It does as long as its launch credits last, but no longer than those of nodes that are known, unless as many nodes
     have outlasted them. EC2 gives launch credits to so many launches of an account a day only.
     """
-    launch_s = flavor.burst_s(flavor.launch_credits or 0.0) or 0.0
+    launch_s = _launch_s(flavor)
     known = {node: _begun_with_s(node, flavor, falls.get(node) if node in spent else None, accounts) for node in nodes}
     known_s = [seconds for seconds in known.values() if not math.isinf(seconds)]
     if not known_s or median(known_s) >= launch_s:

@@ -31,6 +31,7 @@ from controller.edges.answer import (
 )
 from tests.support.facts_script import ANSIBLE, ask, rendered
 from tests.support.local_cloud import wait_until
+from tests.support.node_programs import place_programs
 
 RUN = "20261122T184029Z"
 NOW = 1_800_000_000.0
@@ -82,7 +83,6 @@ class Node:
             trainer_path=self.program,
             trainer_command=f"{sys.executable} -m trainer",
             supervisor_ctl=self.supervisor_ctl,
-            node_python=sys.executable,
             node_interface="lo",
             centavo={**self.wanted, "ssh_port": 22, "min_np": 1, "max_np": 2},
         )
@@ -108,12 +108,7 @@ class Node:
 
     def start_training(self) -> None:
         """Starts the training of this run on a head, as start.yml does."""
-        for folder in ("bin", "wanted"):
-            (self.root / folder).mkdir(exist_ok=True)
-        self.place("node", "services", self.root / "bin")
-        (self.root / "bin" / "services").chmod(0o755)
-        program = ANSIBLE / "roles" / "node" / "files" / "services.py"
-        (self.root / "bin" / "services.py").write_text(program.read_text())
+        place_programs(self.root, self.sockets, self.root / "bin" / "start")
         [task] = yaml.safe_load((ANSIBLE / "roles" / "head" / "tasks" / "start.yml").read_text())
         script = rendered(
             task["ansible.builtin.shell"],
