@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 from controller.domain import (
+    Credits,
     Decision,
     Fact,
     FlavorEstimate,
@@ -71,6 +72,11 @@ def read_facts(column: str | bytes) -> tuple[Fact, ...]:
 def read_unknown(column: str | bytes) -> tuple[UnknownNode, ...]:
     """Returns unknown nodes that `packed` has written."""
     return tuple(UnknownNode(**{**raw, "reason": reason_from_plain(raw["reason"])}) for raw in unpacked(column))
+
+
+def read_credits(column: str | bytes | None) -> dict[str, Credits]:
+    """Returns CPU credits by instance id that `packed` has written; none where the column is null."""
+    return {} if column is None else {node: Credits(**raw) for node, raw in unpacked(column).items()}
 
 
 def read_decision(column: str | bytes) -> Decision:

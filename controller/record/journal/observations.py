@@ -37,7 +37,7 @@ DELETE FROM observations WHERE id IN (
 """Deciding needs the last observations of each fleet, and a move needs those since it began."""
 _FORGET_OLDEST = """
 DELETE FROM observations WHERE id IN (SELECT id FROM observations ORDER BY at, id LIMIT :most)
-AND (SELECT sum(length(facts) + length(unknown)) FROM observations WHERE typeof(facts) = 'blob') > :most_bytes
+AND (SELECT sum(length(facts) + length(unknown) + coalesce(length(credits), 0)) FROM observations WHERE typeof(facts) = 'blob') > :most_bytes
 """
 """The length of a blob is known without reading it. What older journals have is text, and is left out."""
 
@@ -63,7 +63,8 @@ class ObservationTable(Table):
         brief = summary.to_plain(summary.summarise(observation, usd_per_hour, paid.usd_per_hour))
         fleet = codec.to_json(observation.fleet)
         facts, unknown = codec.packed(observation.facts), codec.packed(observation.unknown)
-        columns = "id, at, fleet, facts, unknown, usd_per_hour"
+        credits = codec.packed(observation.credits) if observation.credits else None
+        columns = "id, at, fleet, facts, unknown, usd_per_hour, credits"
         is_kept = self._may_write(
             "observations",
             (
@@ -71,8 +72,8 @@ class ObservationTable(Table):
                 (observation.at, usd_per_hour, fleet, codec.packed(brief)),
             ),
             (  # summaries are never removed, so that their numbers are not used again
-                f"INSERT INTO observations ({columns}) VALUES (last_insert_rowid(), ?, ?, ?, ?, ?)",
-                (observation.at, fleet, facts, unknown, usd_per_hour),
+                f"INSERT INTO observations ({columns}) VALUES (last_insert_rowid(), ?, ?, ?, ?, ?, ?)",
+                (observation.at, fleet, facts, unknown, usd_per_hour, credits),
             ),
             *self._with_unseen(paid),
             (_FORGET_OF_FLEET, {"fleet": fleet, "kept": KEPT_OF_EACH_FLEET, "most": FORGOTTEN_AT_ONCE}),
@@ -119,7 +120,7 @@ class ObservationTable(Table):
         """Returns the last observations of each fleet that was seen, oldest first: at most `KEPT_OF_EACH_FLEET` each.
 
         Only what was added since the last call by another process is read: an observation of a thousand nodes takes a
-        hundredth of a second to read. CPU credits are known of those that this process added.
+        hundredth of a second to read.
         """
         numbers = [row["id"] for row in self._database.execute(_RECENT, (per_fleet,))]
         known = {**self._read, **self._added}
@@ -164,4 +165,5 @@ def _observation(row: sqlite3.Row) -> Observation:
         Fleet(json.loads(row["fleet"])),
         codec.read_facts(row["facts"]),
         codec.read_unknown(row["unknown"]),
+        credits=codec.read_credits(row["credits"] if "credits" in row.keys() else None),
     )

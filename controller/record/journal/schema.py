@@ -22,7 +22,7 @@ SCHEMA = """
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE observations (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, fleet TEXT NOT NULL, facts TEXT NOT NULL, unknown TEXT NOT NULL,
-    usd_per_hour REAL NOT NULL);
+    usd_per_hour REAL NOT NULL, credits BLOB);
 CREATE TABLE summaries (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, usd_per_hour REAL NOT NULL, fleet TEXT NOT NULL, summary TEXT NOT NULL);
 CREATE TABLE decisions (
@@ -40,7 +40,8 @@ CREATE INDEX summaries_cost ON summaries (at, id, usd_per_hour);
 """
 """`observations` has the observations that are needed whole, `summaries` has them all, by the same numbers.
 
-`facts`, `unknown`, `summary` and `decision` are JSON packed by zlib; older journals have the JSON itself.
+`facts`, `unknown`, `credits`, `summary` and `decision` are JSON packed by zlib; older journals have the JSON itself.
+`credits` is null where CloudWatch has told none. Older journals lack it until a controller takes the run over.
 `decisions.reason` is the reason's code. `moves.reason` and `moves.outcome_reason` are reasons as JSON.
 """
 
@@ -67,6 +68,12 @@ def open_database(directory: Path) -> sqlite3.Connection:
             "Go on with the version that began the run, or move its folder away.",
         )
     return database
+
+
+def missing_columns(database: sqlite3.Connection) -> list[str]:
+    """Returns the statements that add what a journal of an older Centavo lacks: none where it lacks nothing."""
+    has_credits = any(column["name"] == "credits" for column in database.execute("PRAGMA table_info(observations)"))
+    return [] if has_credits else ["ALTER TABLE observations ADD COLUMN credits BLOB"]
 
 
 def create_database(directory: Path, values: Mapping[str, str]) -> None:

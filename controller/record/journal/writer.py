@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controller.record.journal.schema import missing_columns
 from controller.record.journal.table import GENERATION, Lock, Table
 
 LEASE_GENERATION = "lease_generation"
@@ -27,6 +28,8 @@ class WriterTable(Table):
     def take_over(self, lock: Lock) -> int:
         """Makes this journal the run's only writer: whoever had it before can't write it any more.
 
+        A journal that an older Centavo began gets the columns that it lacks.
+
         Args:
             lock: The lock of the run's environment. From now on `check` is asked before every write, and
                 `check_surely` before every side effect.
@@ -41,6 +44,9 @@ class WriterTable(Table):
         lock.check()
         self._lock, self._generation = lock, self._latest_generation()
         number = self._generation + 1
-        self._must_write(("INSERT OR REPLACE INTO run VALUES (?, ?)", (GENERATION, str(number))))
+        self._must_write(
+            ("INSERT OR REPLACE INTO run VALUES (?, ?)", (GENERATION, str(number))),
+            *((statement, ()) for statement in missing_columns(self._database)),
+        )
         self._generation = number
         return number

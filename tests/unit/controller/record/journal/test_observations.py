@@ -12,6 +12,7 @@ from controller.domain.prices.bill import Metered
 from controller.domain.reasons.nodes import FactMissing
 from controller.record.journal import Journal
 from controller.record.journal.observations import KEPT_OF_EACH_FLEET
+from controller.record.journal.table import Unlocked
 
 FLEET = Fleet({"c5.large": 2})
 FACT = Fact("i-1", "c5.large", 0, 2, TrainingState.TRAINING, 10, 0.5, 0.4, 8.0, 100.0, 10, 5.0)
@@ -30,7 +31,7 @@ def test_a_journal_to_which_nothing_was_added_reads_all_it_has(begun: Journal, r
     assert reopened().recent(5) == (SEEN,)
 
 
-def test_cpu_credits_are_known_of_what_this_process_added_and_not_after_a_restart(
+def test_cpu_credits_are_known_after_a_restart_too(
     begun: Journal, reopened: Callable[[], Journal]
 ) -> None:
     first, second = (
@@ -40,7 +41,20 @@ def test_cpu_credits_are_known_of_what_this_process_added_and_not_after_a_restar
         begun.add_observation(seen, 0.1)
     assert begun.recent(5) == (first, second)
     assert begun.recent(5) == (first, second), "also when nothing was added"
-    assert [seen.credits for seen in reopened().recent(5)] == [{}, {}]
+    assert reopened().recent(5) == (first, second)
+
+
+def test_a_journal_of_an_older_centavo_keeps_cpu_credits_once_a_controller_has_taken_it_over(
+    begun: Journal, reopened: Callable[[], Journal]
+) -> None:
+    begun.add_observation(SEEN, 0.1)
+    begun._database.execute("ALTER TABLE observations DROP COLUMN credits")
+    assert reopened().recent(5) == (SEEN,)
+    carried_on, told = reopened(), replace(SEEN, at=6.0, credits={"i-1": Credits(9.0, 0.0, 6.0)})
+    carried_on.take_over(Unlocked())
+    carried_on.add_observation(told, 0.1)
+    assert reopened().recent(5) == (SEEN, told)
+    assert reopened().take_over(Unlocked()) == 2, "the column is there"
 
 
 def test_a_process_that_only_adds_keeps_so_many_observations_and_no_more(begun: Journal) -> None:
