@@ -76,8 +76,6 @@ clean: ## Stop the local cloud, and remove all generated files and the virtual e
 # together, in order; tests/conftest.py says what else does.
 WORKERS ?= 4
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
-# Terraform and its AWS provider spend a third of their processor time on collecting garbage; 180 MB more for each spare it.
-test test-beside test-python test-terraform test-long: export GOGC ?= 400
 .PHONY: setup wheelhouse image test test-beside test-python test-terraform test-long test-fast faults storm nights rehearse mutants lint house format
 wheelhouse: ## Build the packages of AWS's nodes now, which a run does otherwise (OPTIONS="--python 3.11 --glibc 2.36")
 	@$(or $(PYTHON),python3) requirements/wheelhouse.py build $(OPTIONS) >/dev/null && echo "The wheelhouse is in the cache."
