@@ -37,7 +37,9 @@ DELETE FROM observations WHERE id IN (
 """Deciding needs the last observations of each fleet, and a move needs those since it began."""
 _FORGET_OLDEST = """
 DELETE FROM observations WHERE id IN (SELECT id FROM observations ORDER BY at, id LIMIT :most)
-AND (SELECT sum(length(facts) + length(unknown) + coalesce(length(credits), 0)) FROM observations WHERE typeof(facts) = 'blob') > :most_bytes
+AND (
+    SELECT sum(length(facts) + length(unknown) + coalesce(length(credits), 0))
+    FROM observations WHERE typeof(facts) = 'blob') > :most_bytes
 """
 """The length of a blob is known without reading it. What older journals have is text, and is left out."""
 
@@ -165,5 +167,5 @@ def _observation(row: sqlite3.Row) -> Observation:
         Fleet(json.loads(row["fleet"])),
         codec.read_facts(row["facts"]),
         codec.read_unknown(row["unknown"]),
-        credits=codec.read_credits(row["credits"] if "credits" in row.keys() else None),
+        credits=codec.read_credits(dict(row).get("credits")),
     )
