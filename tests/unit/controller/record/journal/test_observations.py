@@ -31,9 +31,7 @@ def test_a_journal_to_which_nothing_was_added_reads_all_it_has(begun: Journal, r
     assert reopened().recent(5) == (SEEN,)
 
 
-def test_cpu_credits_are_known_after_a_restart_too(
-    begun: Journal, reopened: Callable[[], Journal]
-) -> None:
+def test_cpu_credits_are_known_after_a_restart_too(begun: Journal, reopened: Callable[[], Journal]) -> None:
     first, second = (
         replace(SEEN, at=at, credits={"i-1": Credits(balance, 0.0, at)}) for at, balance in ((5.0, 9.0), (6.0, 8.0))
     )
