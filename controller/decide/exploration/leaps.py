@@ -9,7 +9,7 @@ stochastic program with recourse: Birge and Louveaux, "Introduction to Stochasti
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean
 
@@ -64,7 +64,14 @@ class Leaps:
     def best(self) -> Leap | None:
         """Returns the leap that is expected to save the most; None where none is worth its risk."""
         worthwhile = [leap for leap in self._judged() if self._is_worthwhile(leap)]
-        return max(worthwhile, key=lambda leap: (self._is_in_need and leap.chance_kept, leap.saving_usd), default=None)
+        return max(worthwhile, key=lambda leap: (self._chance_that_counts(leap), leap.saving_usd), default=None)
+
+    def _chance_that_counts(self, leap: Leap) -> float:
+        """Returns the chance to keep a deadline or a budget, up to the confidence that is asked for. More is no better.
+
+        It is 0 where they are kept anyway.
+        """
+        return min(leap.chance_kept, self._forecaster.confidence) if self._is_in_need else 0.0
 
     @property
     def _forecaster(self) -> Forecaster:
@@ -87,9 +94,21 @@ class Leaps:
         cost = {f: model.usd_per_hour[f] / guess.harmonic for f, guess in self.guesses.items()}
         for flavor in sorted(cost, key=lambda f: (cost[f], f))[:MOST_JUDGED]:
             guess = self.guesses[flavor]
-            ahead = self.outlook.ahead(model.with_speeds({flavor: guess.harmonic}))
-            if ahead.fleet.count(flavor):
-                yield self._leap(flavor, guess, ahead.fleet)
+            for fleet in self._fleets(flavor, guess):
+                if fleet.count(flavor):
+                    yield self._leap(flavor, guess, fleet)
+
+    def _fleets(self, flavor: str, guess: Speed) -> Iterable[Fleet]:
+        """Returns the best fleet if the flavor has its expected speed, which is the fastest one if time is short.
+
+        Where no known fleet keeps deadline and budget, there is also the best one of those that keep them even if the
+        flavor has its lowest speed.
+        """
+        model = self._forecaster.model
+        fleets = [self.outlook.ahead(model.with_speeds({flavor: guess.harmonic})).fleet]
+        if self._is_in_need:
+            fleets.append(self.outlook.kept(model.with_speeds({flavor: guess.at(QUANTILES[0])})))
+        return dict.fromkeys(fleets)
 
     def _leap(self, flavor: str, guess: Speed, fleet: Fleet) -> Leap:
         forecaster = self._forecaster

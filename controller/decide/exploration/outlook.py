@@ -75,6 +75,13 @@ class Outlook:
             return Ahead(found.fleet, usd, usd)
         return Ahead(found.fleet, found.step_s * self.forecaster.remaining_steps * self.usd_per_s, usd)
 
+    def kept(self, model: FleetModel) -> Fleet:
+        """Returns the best fleet that keeps deadline and budget by a model's speeds; no nodes where none does."""
+        forecaster = self.forecaster
+        objective, bounds = forecaster.situation.settings.objective, usual_bounds(forecaster)
+        found = best_fleet(model, bounds, objective, GAIN_TOLERANCE, GAIN_SIZES)
+        return NO_NODES if found is None else found.fleet
+
     @cached_property
     def known(self) -> Ahead:
         """The best fleet if nothing is measured."""

@@ -168,10 +168,34 @@ def test_in_need_the_chance_to_keep_the_deadline_comes_before_the_dollars() -> N
     new, steps = {"m": (3.0, 330.0), "n": (9.0, 600.0)}, 2000
     stays_s = exploring(new, steps=steps).forecaster.stay.remaining_s
     one = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + 0.4 * stays_s))
-    m, n = sorted(leaps_of(one)._judged(), key=lambda leap: leap.flavor)
-    assert LEAST_CHANCE < m.chance_kept < n.chance_kept == 1.0
-    assert m.saving_usd > n.saving_usd
+    judged = list(leaps_of(one)._judged())
+    best = {f: max((leap.chance_kept, leap.saving_usd) for leap in judged if leap.flavor == f) for f in "mn"}
+    assert LEAST_CHANCE < best["m"][0] < best["n"][0] == 1.0
+    assert best["m"][1] > best["n"][1]
     assert leap_of(one).flavor == "n"
+
+
+def test_in_need_no_more_is_bought_than_keeps_the_deadline_even_if_the_flavor_is_slow() -> None:
+    """No known fleet keeps the deadline. Two nodes of `n` would be the fastest, and one keeps it at any speed."""
+    new, steps = {"n": (9.0, 1200.0)}, 2000
+    stays_s = exploring(new, steps=steps).forecaster.stay.remaining_s
+    one = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + 0.4 * stays_s))
+    targets = {leap.target.count("n"): leap for leap in leaps_of(one)._judged()}
+    assert set(targets) == {1, 2}
+    assert targets[1].chance_kept == targets[2].chance_kept == 1.0
+    assert targets[1].saving_usd > targets[2].saving_usd
+    assert leap_of(one).target.count("n") == 1
+
+
+def test_in_need_more_than_the_confidence_that_is_asked_for_is_worth_nothing() -> None:
+    """A cheaper leap that keeps the deadline often enough is preferred to a dearer one that always does."""
+    leap = Leap("n", TWO_A, -1.0, 0.0, 0.0, 0.875, 0.1)
+    stays_s = exploring({"n": (9.0, 600.0)}, steps=2000).forecaster.stay.remaining_s
+    asked = {c: Limits(1, 2, deadline_at=1000.0 + 0.4 * stays_s, confidence=c) for c in (0.8, 0.95)}
+    chances = {c: leaps_of(exploring({"n": (9.0, 600.0)}, steps=2000, limits=of)) for c, of in asked.items()}
+    assert chances[0.8]._chance_that_counts(leap) == 0.8
+    assert chances[0.95]._chance_that_counts(leap) == 0.875
+    assert leaps_of(exploring({"n": (9.0, 600.0)}, steps=2000))._chance_that_counts(leap) == 0.0
 
 
 def test_in_need_an_even_chance_to_keep_the_deadline_is_enough() -> None:
