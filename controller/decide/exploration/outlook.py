@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from controller.decide.exploration.second_looks import second_looks
+from controller.decide.exploration.second_looks import closer_looks, second_looks
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
@@ -89,10 +89,18 @@ class Outlook:
 
     def guesses(self, base: Fleet) -> dict[str, Speed]:
         """Returns the expected speeds of the flavors that could be started and were not measured well in this run."""
-        situation = self.forecaster.situation
-        here = {*situation.current.present, *base.present}
-        wanted = [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]
+        situation, wanted = self.forecaster.situation, self._wanted(base)
         known = {f: s for f, s in situation.measured.items() if f in wanted and not s.steps}
         never = situation.unmeasured(wanted)
         guesses = expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings)
         return {**guesses, **known, **second_looks(situation, wanted)}
+
+    def closer_looks(self, base: Fleet) -> dict[str, Speed]:
+        """Returns the speeds of the flavors that could be started and were measured, as another node may show them."""
+        return closer_looks(self.forecaster.situation, self._wanted(base))
+
+    def _wanted(self, base: Fleet) -> list[str]:
+        """Returns the flavors that could be started, and do not run in the present fleet or in the base."""
+        situation = self.forecaster.situation
+        here = {*situation.current.present, *base.present}
+        return [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]

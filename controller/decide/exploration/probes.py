@@ -113,7 +113,7 @@ class Exploration:
     def _hopeful(self) -> Iterator[Probe]:
         """Yields the flavors that could win, with their gain at best."""
         margin_usd = self.forecaster.situation.settings.saving_margin * self.base.remaining_usd
-        for flavor, guess in self.guesses.items():
+        for flavor, guess in {**self.outlook.closer_looks(self.base.target), **self.guesses}.items():
             grown = self._with_node(self.base.target, flavor)
             if grown is not None:
                 gain_usd, _ = self._gain(flavor, guess.at(HOPE_Z))

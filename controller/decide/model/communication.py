@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 
-from controller.decide.samples.windows import is_usable, median
+from controller.decide.samples.windows import MEDIAN_EFFICIENCY, is_usable, median
 from controller.decide.settings import DecideSettings
-from controller.domain import Observation
+from controller.domain import Fact, Observation
 
 RIDGE = 1e-3
 """Weight of the ridge, which shares a single measured size fairly among the terms."""
 MIN_REPORTING_SHARE = 0.5
 ENOUGH_REPORTING = 8
 """An observation tells nothing about the slowest rank when fewer ranks than this report."""
+STEP_CV = 0.10
+"""How far the compute time of a step spreads on a rank, over its mean: at most, as long as nothing is wrong."""
+EVEN_SIGMAS = 3.0
+"""Ranks compute equally long where their windows differ by no more than so many standard errors."""
 
 
 def _terms(world_size: int) -> tuple[float, float, float, float]:
@@ -41,7 +45,7 @@ class Communication:
 
 
 def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, float] | None:
-    """Returns world size and communication time of an observation: iteration time less the slowest compute time."""
+    """Returns world size and communication time of an observation: iteration time less the slowest rank's computing."""
     facts = [
         fact
         for fact in observation.facts
@@ -59,8 +63,21 @@ def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, fl
     if len(facts) < min(MIN_REPORTING_SHARE * world_size, ENOUGH_REPORTING):
         return None
     iteration_s = median([fact.iteration_time_s for fact in facts if fact.iteration_time_s])
-    compute_s = max(fact.compute_time_s for fact in facts if fact.compute_time_s)
-    return world_size, max(0.0, iteration_s - compute_s)
+    return world_size, max(0.0, iteration_s - _slowest_s(facts, iteration_s))
+
+
+def _slowest_s(facts: Sequence[Fact], iteration_s: float) -> float:
+    """Returns the seconds that the slowest rank computes in a step.
+
+    Where ranks compute equally long, the longest of their windows is the one with the most noise, so the middle one
+    tells. A window in which a rank computed for longer than the step took is an outlier.
+    """
+    window = median([fact.window for fact in facts])
+    noise = math.exp(EVEN_SIGMAS * MEDIAN_EFFICIENCY * STEP_CV / math.sqrt(window))
+    computed = [fact.compute_time_s for fact in facts if fact.compute_time_s]
+    sound = [seconds for seconds in computed if seconds <= iteration_s * noise] or computed
+    middle, slowest = median(sound), max(sound)
+    return slowest if slowest > middle * noise else middle
 
 
 def fit_communication(observations: Iterable[Observation], settings: DecideSettings) -> Communication:

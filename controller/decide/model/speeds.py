@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from controller.decide.model.tails import student_deviation, student_score
 from controller.decide.samples.credits import Accounts, Burst, Pace, pace_of
 from controller.decide.samples.levels import MAD_TO_SIGMA, since_last_shift
-from controller.decide.samples.windows import Sample, is_positive, median, samples_of
+from controller.decide.samples.windows import MEDIAN_EFFICIENCY, Sample, is_positive, median, samples_of
 from controller.decide.settings import DecideSettings
 from controller.domain import EarlierSpeed, Observation
 from controller.domain.reasons import Reason
@@ -22,8 +22,6 @@ PRIOR_NODE_CV = 0.03
 PRIOR_WEIGHT = 4.0
 """How many samples the two assumptions above are worth."""
 INTERVAL_Z = 1.96
-MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
-"""A median's standard error over a mean's, for normal noise."""
 BAD_NODE_SHORTFALL = 0.20
 BAD_NODE_SIGMAS = 4.0
 NOTHING_KNOWN = Accounts()
@@ -99,7 +97,8 @@ def _bad_nodes(levels: Mapping[str, float], truth: float | None) -> tuple[str, .
         centre = max(levels.values())
     if centre is None:
         centre = median(list(levels.values()))
-        spread = max(spread, MAD_TO_SIGMA * median([abs(level - centre) for level in levels.values()]))
+        distances = [level - centre for level in levels.values()]
+        spread = max(spread, math.sqrt(_shrunk_variance(distances, len(levels) - 1, PRIOR_NODE_CV)))
     threshold = centre - max(-math.log(1 - BAD_NODE_SHORTFALL), BAD_NODE_SIGMAS * spread)
     return tuple(sorted(node for node, level in levels.items() if level < threshold))
 

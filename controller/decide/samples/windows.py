@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Observation, TrainingState
 
+MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
+"""A median's standard error over a mean's, for normal noise."""
 _COUNTING_STATES = (TrainingState.TRAINING, TrainingState.DRAINING)
 
 

@@ -16,7 +16,7 @@ from controller.simulate.run import Outcome, simulate
 from controller.simulate.scenario import Scenario, SimulatedFlavor, load_scenario
 
 EXAMPLES = Path(__file__).parents[4] / "controller" / "simulate" / "examples"
-SEEDS = range(7000, 7040)
+SEEDS = range(7000, 7100)
 OTHERS = [policy for policy in COMPARED if policy not in ("cheapest-fleet", "bayesian")]
 """The Bayesian search takes seconds for each training; the bench has it."""
 

@@ -169,8 +169,8 @@ def test_the_most_gain_for_the_money_comes_first_and_only_so_many_at_once() -> N
     assert target == Fleet({"a": 2, "w": 1, "y": 1, "z": 1})
 
 
-def test_what_was_measured_in_this_run_or_runs_already_is_not_measured_again() -> None:
-    sure, known = Speed(500.0, 0.3, steps=100), Speed(500.0, 0.3)
+def test_what_was_measured_surely_in_this_run_or_runs_already_is_not_measured_again() -> None:
+    sure, known = Speed(500.0, 0.03, steps=100, nodes=2), Speed(500.0, 0.3)
     new = {"n": (1.0, 10.0)}
     for speed, probed in ((sure, []), (known, ["n"])):
         one = exploring(new, speeds={**SPEEDS, "n": speed}, limits=ROOMY)

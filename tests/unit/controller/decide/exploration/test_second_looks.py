@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import pytest
 
-from controller.decide.exploration.second_looks import BAD_SHARE, BAD_SPEED, BAD_SPEED_SD, second_looks
+from controller.decide.exploration.second_looks import BAD_SHARE, BAD_SPEED, BAD_SPEED_SD, closer_looks, second_looks
 from controller.decide.model.hardware.prior import expected_speeds
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
@@ -109,3 +109,37 @@ def test_a_flavor_whose_only_node_was_half_as_fast_as_expected_is_probed_again()
     again = exploring({}, speeds=twice, flavors={"a": Flavor("a", vcpus=2), "b": Flavor("b", vcpus=2)}, steps=200_000)
     again.forecaster.situation.usd_per_hour["b"] = 0.5  # type: ignore[index]
     assert again.worthwhile()[1] == []
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_another_node_moves_what_is_known_by_what_the_nodes_so_far_have_not_told(nodes: int) -> None:
+    """By the law of total variance: what is not known now is what the look shows and what it leaves unknown."""
+    seen = Speed(2000.0, 0.06, steps=100, nodes=nodes)
+    found = closer_looks(situation({**SURE, "m5.large": seen}), ["m5.large", "x1.large"])
+    of_a_node = nodes * seen.log_se**2
+    left_unknown = 1 / (1 / seen.log_se**2 + 1 / of_a_node)
+    assert list(found) == ["m5.large"]
+    assert found["m5.large"].tokens_per_s == 2000.0
+    assert found["m5.large"].log_se == pytest.approx(math.sqrt(seen.log_se**2 - left_unknown))
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(Speed(2000.0, 0.06, steps=0, nodes=0), id="in an earlier run"),
+        pytest.param(Speed(2000.0, 0.06, steps=100, nodes=1, burst=Burst(3000.0, 600.0, {})), id="with credits"),
+    ],
+)
+def test_no_closer_look_is_taken_at_what_was_not_measured_here_or_changes_by_itself(seen: Speed) -> None:
+    assert closer_looks(situation({**SURE, "m5.large": seen}), ["m5.large"]) == {}
+
+
+def test_two_flavors_that_are_nearly_alike_are_told_apart_by_another_node_where_much_work_remains() -> None:
+    """`b` costs a hundredth more per token by its only node, which may be off by six hundredths."""
+    speeds = {"a": Speed(100.0, 0.01, steps=500, nodes=2), "b": Speed(99.0, 0.06, steps=100, nodes=1)}
+    probed = {}
+    for steps in (2_000, 200_000):
+        one = exploring({}, speeds=speeds, steps=steps)
+        one.forecaster.situation.usd_per_hour["b"] = 1.0  # type: ignore[index]
+        probed[steps] = [probe.flavor for probe in one.worthwhile()[1]]
+    assert probed == {2_000: [], 200_000: ["b"]}

@@ -71,6 +71,24 @@ def test_a_step_that_is_shorter_than_the_computing_in_it_waits_for_nothing() -> 
     assert fit_communication([look(fact(0, 2, 0.3), fact(1, 2, 0.3))], SETTINGS).measured_s == {2: 0.0}
 
 
+def test_ranks_that_differ_by_noise_count_by_their_middle() -> None:
+    """A window of 50 steps of ten percent has a median that is off by 1.8 percent: 5.5 percent is noise, 6 is not."""
+    noisy = [fact(rank, 5, 0.5, 0.4 * share) for rank, share in enumerate((0.96, 0.99, 1.0, 1.02, 1.05))]
+    held_up = [*noisy[:4], fact(4, 5, 0.5, 0.4 * 1.06)]
+    assert fit_communication([look(*noisy)], SETTINGS).measured_s == {5: pytest.approx(0.1)}
+    assert fit_communication([look(*held_up)], SETTINGS).measured_s == {5: pytest.approx(0.1 - 0.4 * 0.06)}
+
+
+def test_short_windows_have_more_noise() -> None:
+    ranks = [fact(rank, 3, 0.5, 0.4 * share, window=25) for rank, share in enumerate((1.0, 1.0, 1.07))]
+    assert fit_communication([look(*ranks)], SETTINGS).measured_s == {3: pytest.approx(0.1)}
+
+
+def test_a_rank_that_computed_for_longer_than_the_step_took_is_an_outlier() -> None:
+    ranks = [fact(0, 3, 0.5, 0.4), fact(1, 3, 0.5, 0.4), fact(2, 3, 0.5, 0.9)]
+    assert fit_communication([look(*ranks)], SETTINGS).measured_s == {3: pytest.approx(0.1)}
+
+
 def test_each_size_counts_by_its_median() -> None:
     seen = [of_all(4, wait) for wait in (0.125, 0.25, 8.0)] + [of_all(2, 0.0625)]
     measured = fit_communication(seen, SETTINGS).measured_s

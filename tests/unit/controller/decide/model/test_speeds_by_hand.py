@@ -187,6 +187,8 @@ def test_windows_count_since_the_node_last_changed(levels: list[float], counted:
         ([2000.0, 1000.0], None, {"i-1": 0.5}),
         ([2000.0, 1610.0], None, {}),
         ([2000.0], None, {}),
+        (logs(0.0, 0.13, -0.62), None, {"i-2": math.exp(-0.685)}),
+        (logs(0.0, 0.13, -0.42), None, {}),
         (logs(-0.2, -0.1, 0.0, 0.1, 0.2, -0.5), None, {}),
         (logs(-0.04, -0.02, 0.0, 0.02, 0.04, -0.5), None, {"i-5": math.exp(-0.5)}),
         ([1590.0], 2000.0, {"i-0": 0.795}),
