@@ -56,11 +56,22 @@ class TrueSpeeds:
 
 
 class TrueSpeedsOfNodes(TrueSpeeds):
-    """Believes `DecideSettings.truth`, but moves only once the nodes that run have reported."""
+    """Believes the speeds of `DecideSettings.truth`, but moves only once the nodes that run have reported.
+
+    What a step will have is not known beforehand: its tokens are those that were seen.
+    """
 
     def waiting(self, situation: Situation) -> Reason | None:
         """Returns which flavors that run have too few facts yet, as `cheapest-fleet` does."""
         return waiting_reason(situation)
+
+    def model(self, situation: Situation) -> FleetModel | None:
+        """Returns the model with the true speeds, the true communication, and the tokens that a step was seen to have.
+
+        None while these are unknown.
+        """
+        model, tokens = super().model(situation), situation.tokens_per_step
+        return None if model is None or tokens is None else replace(model, tokens_per_step=tokens)
 
 
 class Oracle:

@@ -125,6 +125,15 @@ def test_the_waiting_oracle_knows_the_speeds_and_is_told_no_more_than_policies()
     assert replace(limit, truth=None, policy=policy.policy) == policy
 
 
+def test_the_waiting_oracle_does_not_know_the_tokens_of_steps_to_come() -> None:
+    changing = next(
+        s for s in (family_scenario("changing-batch", n) for n in range(9)) if s.troubles.phases[0].factor > 1.5
+    )
+    first = next(d for d in simulate(changing, "waiting-oracle").decisions if d.fleets)
+    present = next(one for one in first.fleets if one.fleet == first.current)
+    assert present.step_time_s == pytest.approx(first_step_time_s(changing), rel=0.02)
+
+
 def test_the_waiting_oracle_waits_for_facts_of_its_nodes_and_probes_nothing() -> None:
     outcomes = {name: simulate(family_scenario("known", 5), name) for name in ("oracle", "waiting-oracle")}
     first = {name: next(d.at for d in one.decisions if d.verdict is Verdict.MOVE) for name, one in outcomes.items()}
