@@ -17,6 +17,9 @@ from controller.domain import Market
 from controller.domain.reasons.limits import DeadlineOutOfReach
 
 LEAST_LOOK_S = 1.0
+DOUBT = 0.03
+"""By which share the rest of the work may turn out to take longer once other nodes run. Nodes on demand are given up
+for spot where they could come back even then: otherwise they would have to come back at once."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Advice:
         buyable: What could be bought.
         left_s: The time to the deadline.
         is_open: Whether on-demand could begin later than now and still keep the deadline.
-        may_try: Whether it still could after a move that is given up in the end.
+        may_try: Whether it still could after a move that is given up in the end, with `DOUBT` where on-demand runs.
     """
 
     choice: Choice
@@ -61,11 +64,11 @@ def advice(situation: Situation) -> Advice | None:
     if bought is None:
         return None
     asked = _asked(situation, bought, deadline_at - situation.now, deadline_at - progress.started_at)
-    calm_s = situation.settings.cooldown_s if asked.running == ON_DEMAND else 0.0  # or it would go to and fro
+    calm_s, doubt = (situation.settings.cooldown_s, DOUBT) if asked.running == ON_DEMAND else (0.0, 0.0)
     attempt_s = max(LEAST_LOOK_S, situation.settings.attempt_s + calm_s)
     if situation.current.size and _is_out_of_reach(asked, bought, attempt_s):
         return None
-    patient = replace(asked, job=replace(asked.job, step_s=attempt_s))
+    patient = replace(asked, job=replace(asked.job, step_s=attempt_s), work_left_s=asked.work_left_s * (1 + doubt))
     is_open, may_try = is_safe(WAIT, asked), is_safe(WAIT, patient)
     choice = expected_cost(asked)
     if not is_open or (isinstance(choice, Spot) and choice != asked.running and not may_try):

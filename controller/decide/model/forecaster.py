@@ -122,13 +122,17 @@ class Forecaster:
         return self._ahead(target, self.step_time_s(target), usd_per_hour, overlap_s, pauses, switch_usd)
 
     def replacement(self, spare: Fleet, bad_nodes: tuple[str, ...]) -> Forecast:
-        """Returns the forecast for a present fleet that grows to `spare`, and then ends its bad nodes."""
+        """Returns the forecast for a present fleet that grows to `spare`, and then ends these bad nodes.
+
+        Other bad nodes stay, and hold it up.
+        """
         current, settings = self.situation.current, self.situation.settings
         usd_per_hour = self.model.fleet_usd_per_hour(current)
         spare_usd = (self.model.fleet_usd_per_hour(spare) - usd_per_hour) * settings.cooldown_s / SECONDS_PER_HOUR
         switch_usd = self.switching_usd(current, spare) + spare_usd + self.switching_usd(spare, current)
         overlap_s = settings.switching.grow_s + settings.cooldown_s
-        step_s = self.model.step_time_s(current)
+        others = {f: {n: s for n, s in bad.items() if n not in bad_nodes} for f, bad in self.situation.bad_nodes.items()}
+        step_s = self.model.step_time_s(current) + held_up_s(self.model, others, current, current)
         usd_per_hour += self.model.traffic.usd_of(current) / step_s * SECONDS_PER_HOUR
         ahead = self._ahead(spare, step_s, usd_per_hour, overlap_s, 2, switch_usd)
         return replace(ahead, bad_nodes=bad_nodes)

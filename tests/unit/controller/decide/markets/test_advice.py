@@ -99,12 +99,12 @@ def test_a_decision_comes_after_a_second_at_least(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("runs", "spare_s", "may_try"),
-    [(SPOT, 600.0, True), (SPOT, 599.0, False), (DEMAND, 900.0, True), (DEMAND, 899.0, False)],
+    [(SPOT, 600.0, True), (SPOT, 599.0, False), (DEMAND, 1200.0, True), (DEMAND, 1199.0, False)],
 )
 def test_a_move_may_be_tried_while_on_demand_could_begin_after_it_and_after_the_cool_down_of_leaving_it(
     runs: str, spare_s: float, may_try: bool
 ) -> None:
-    """A try takes 600 s at most, and the cool-down 300 s."""
+    """A try takes 600 s at most, the cool-down 300 s, and the work may take 3% of 10,000 s longer than is believed."""
     found = advice(situation({runs: NODES}, left_s=10_000.0 + START_S + spare_s))
     assert found is not None and found.is_open and found.may_try is may_try
 

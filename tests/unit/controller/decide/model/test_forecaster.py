@@ -158,6 +158,14 @@ def test_until_bad_nodes_are_replaced_the_steps_take_as_long_as_with_them() -> N
     assert found.remaining_usd == pytest.approx(4.0 * (300 + 955 * 5) / 3600 + found.switching_usd)
 
 
+def test_bad_nodes_that_are_not_replaced_hold_up_the_fleet_after_it_too() -> None:
+    """Sound nodes make 300 tokens a second. The bad `b` leaves 200, and the bad `a` 150 until it is replaced."""
+    one = forecaster(Fleet({"a": 1, "b": 1}))
+    one.situation.__dict__["bad_nodes"] = {"a": {"i-1": 0.5}, "b": {"i-2": 0.5}}
+    found = one.replacement(Fleet({"a": 2, "b": 1}), ("i-1",))
+    assert found.remaining_s == pytest.approx(300 + 20 + (1000 - 300 * 150 / 1000) * 1000 / 200)
+
+
 def test_a_bad_node_slows_down_and_makes_expensive_what_keeps_it() -> None:
     one = with_bad_node(forecaster())
     assert (one.step_time_s(TWO_A), one.step_time_s(ONE_A)) == (pytest.approx(1000 / 150), 10.0), "it ends first"
