@@ -131,7 +131,8 @@ class Forecaster:
         spare_usd = (self.model.fleet_usd_per_hour(spare) - usd_per_hour) * settings.cooldown_s / SECONDS_PER_HOUR
         switch_usd = self.switching_usd(current, spare) + spare_usd + self.switching_usd(spare, current)
         overlap_s = settings.switching.grow_s + settings.cooldown_s
-        others = {f: {n: s for n, s in bad.items() if n not in bad_nodes} for f, bad in self.situation.bad_nodes.items()}
+        bad = self.situation.bad_nodes
+        others = {flavor: {n: s for n, s in bad[flavor].items() if n not in bad_nodes} for flavor in bad}
         step_s = self.model.step_time_s(current) + held_up_s(self.model, others, current, current)
         usd_per_hour += self.model.traffic.usd_of(current) / step_s * SECONDS_PER_HOUR
         ahead = self._ahead(spare, step_s, usd_per_hour, overlap_s, 2, switch_usd)
