@@ -3,7 +3,7 @@
 What is known comes from three sources. CloudWatch tells the balance of a node. The table of instance types tells the
 baseline, and with how many credits a node is launched. Without either, a node whose speed has fallen to a steady lower
 level (`levels.last_fall`) tells how long its flavor runs at full speed and what is left then: the others are expected
-to follow it.
+to follow it, unless so many of them have worked as long that it must have fallen for a reason of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from statistics import NormalDist
 
 from controller.decide.samples.levels import RECENT_SAMPLES, Fall, common_falls, last_fall, since_last_shift
 from controller.decide.samples.windows import Sample, median
@@ -29,6 +30,10 @@ NO_CREDITS_S = 60.0
 """A balance that lasts no longer than this is as good as spent: a node at its baseline may have it for a moment."""
 FOLLOWS_WITHIN = 1.25
 """A node that has worked longer than this share of the time after which another one fell, and did not, won't follow."""
+FALLS_LOG_SD = 0.1
+"""How far the logarithm of the time after which nodes have spent equal credits spreads."""
+FALLS_ALONE = 0.005
+"""The chance that a node falls for a reason of its own in the time that is looked at."""
 STEALS = 0.8
 """A node without credits is not given this share of what it wants beyond its baseline, at least."""
 OUTLASTS = 3.0
@@ -274,6 +279,23 @@ def _outlast(nodes: Mapping[str, Sequence[Sample]], fresh_s: float, accounts: Ac
     )
 
 
+def _contradicts(node: str, fell_after_s: float, accounts: Accounts) -> float:
+    """Returns how many falls a node speaks against, 0 to 1, that has worked on while others fell after so long.
+
+    If nodes have equal credits and spend them after a time that is log-normal, this one would still have some with the
+    chance p = 1 - Phi(ln(worked / fell_after) / FALLS_LOG_SD). k nodes fall each for a reason of its own with the
+    chance `FALLS_ALONE`^k. That is more likely once the sum of ln p over the nodes that stayed is below
+    k ln(FALLS_ALONE) (a likelihood ratio; Jeffreys, "Theory of Probability", 3rd edition, chapter 5).
+    """
+    worked_s = accounts.worked_s(node)
+    if _outlives(node, fell_after_s, accounts):
+        return 1.0
+    if worked_s <= 0 or fell_after_s <= 0:
+        return 0.0
+    chance = 1 - NormalDist().cdf(math.log(worked_s / fell_after_s) / FALLS_LOG_SD)
+    return math.log(chance) / math.log(FALLS_ALONE)
+
+
 def _fallen(
     nodes: Mapping[str, Sequence[Sample]], falls: Mapping[str, Fall], accounts: Accounts, *, is_burstable: bool
 ) -> Pace:
@@ -286,8 +308,7 @@ def _fallen(
         return Pace()
     after_s = median([max(0.0, fall.at - accounts.began_at.get(node, fall.at)) for node, fall in falls.items()])
     others = [node for node in nodes if node not in falls]
-    stayed = [node for node in others if _outlives(node, after_s, accounts)]
-    if len(stayed) >= len(falls):
+    if sum(_contradicts(node, after_s, accounts) for node in others) >= len(falls):
         return Pace()
     share = math.exp(median([fall.after - fall.before for fall in falls.values()]))
     level = median([fall.after for fall in falls.values()])

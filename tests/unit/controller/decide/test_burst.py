@@ -192,7 +192,7 @@ def test_a_node_that_spends_surplus_credits_is_in_unlimited_mode_whatever_the_se
 def test_a_node_that_fell_to_a_steady_lower_speed_tells_what_the_others_will_do() -> None:
     """Nobody says that t2.large has credits. One of six nodes falls, and three passes later all are expected to."""
     training = Burst(6 * FRESH_S, UNKNOWN)
-    for _ in range(10):
+    for _ in range(50):
         training.pass_by()
     assert training.decision().target == T2
     for _ in range(3):

@@ -416,11 +416,17 @@ def test_new_nodes_begin_at_full_speed_only_where_the_flavor_has_credits(flavor:
         (1, FOLLOWS_WITHIN * 240.0 + 1.0, False),
         (1, 1e6, False),
         (2, 1.0, True),
+        (7, 240.0, True),
+        (8, 240.0, False),
+        (30, 160.0, True),
+        (1, 288.0, True),
+        (2, 288.0, False),
     ],
 )
-def test_a_fall_is_one_node_s_own_where_as_many_nodes_have_not_followed_in_time(
+def test_a_fall_is_one_node_s_own_where_enough_nodes_have_not_followed_in_time(
     others: int, worked_s: float, is_expected: bool
 ) -> None:
+    """One fell after 240 s. Others that have worked as long, or longer, speak against it the more, the longer."""
     nodes = {"fell": FELL, **{f"other {number}": FULL for number in range(others)}}
     began = {**dict.fromkeys(nodes, NOW - worked_s), "fell": BEGAN}
     found = pace(nodes, UNKNOWN, began_at=began)
