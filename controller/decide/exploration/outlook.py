@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from controller.decide.exploration.second_looks import closer_looks, second_looks
+from controller.decide.exploration.second_looks import Look, closer_looks, second_looks
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
@@ -95,8 +95,8 @@ class Outlook:
         guesses = expected_speeds(never, situation.measured, situation.usd_per_hour, situation.settings)
         return {**guesses, **known, **second_looks(situation, wanted)}
 
-    def closer_looks(self, base: Fleet) -> dict[str, Speed]:
-        """Returns the speeds of the flavors that could be started and were measured, as another node may show them."""
+    def closer_looks(self, base: Fleet) -> dict[str, Look]:
+        """Returns what another node may show of the flavors that could be started and were measured."""
         return closer_looks(self.forecaster.situation, self._wanted(base))
 
     def _wanted(self, base: Fleet) -> list[str]:

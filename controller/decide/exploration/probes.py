@@ -15,6 +15,7 @@ from functools import cached_property
 from controller.decide.exploration.leaps import Leap, Leaps
 from controller.decide.exploration.outlook import Outlook
 from controller.decide.exploration.probe_cost import ProbeCost
+from controller.decide.exploration.second_looks import Look
 from controller.decide.limits.surge import exchange
 from controller.decide.model.forecast import Forecast
 from controller.decide.model.forecaster import Forecaster
@@ -43,7 +44,12 @@ class Probe:
     cost_usd: float
     gain_usd: float
     least_usd: float = math.inf
-    """Cost of the rest of the work if the flavor is as fast as the upper end of its 95% interval."""
+    """Cost of the rest of the work if the flavor is as fast as the upper end of its 95% interval, or as it is if its
+    only node was a bad one."""
+    chance_bad: float = 0.0
+    """That the only node that was measured so far is a bad one."""
+    if_bad_usd: float = 0.0
+    """The gain then."""
 
 
 @dataclass(frozen=True)
@@ -106,20 +112,26 @@ class Exploration:
 
     def _promising(self) -> list[Probe]:
         """Returns the flavors that are expected to gain more than measuring costs, best for the money first."""
-        hopeful = sorted(self._hopeful(), key=lambda probe: -probe.gain_usd)[:MAX_JUDGED]
+        hopeful = sorted(self._hopeful(), key=lambda probe: -max(probe.gain_usd, probe.if_bad_usd))[:MAX_JUDGED]
         expected = [self._expected(probe) for probe in hopeful]
         return sorted((p for p in expected if p.gain_usd > p.cost_usd), key=_by_yield)
 
     def _hopeful(self) -> Iterator[Probe]:
         """Yields the flavors that could win, with their gain at best."""
         margin_usd = self.forecaster.situation.settings.saving_margin * self.base.remaining_usd
-        for flavor, guess in {**self.outlook.closer_looks(self.base.target), **self.guesses}.items():
-            grown = self._with_node(self.base.target, flavor)
+        for flavor, look in self._looks().items():
+            grown, guess = self._with_node(self.base.target, flavor), look.shown
             if grown is not None:
                 gain_usd, _ = self._gain(flavor, guess.at(HOPE_Z))
+                if_bad_usd, least_usd = self._gain(flavor, look.if_bad) if look.chance_bad else (0.0, math.inf)
                 cost_usd = self.cost.planned_usd(grown, {flavor: guess.tokens_per_s})
-                if gain_usd > cost_usd + margin_usd:
-                    yield Probe(flavor, guess, cost_usd, gain_usd)
+                if max(gain_usd, if_bad_usd) > cost_usd + margin_usd:
+                    yield Probe(flavor, guess, cost_usd, gain_usd, least_usd, look.chance_bad, if_bad_usd)
+
+    def _looks(self) -> Mapping[str, Look]:
+        """Returns what measuring may show of each flavor."""
+        never = {flavor: Look(guess) for flavor, guess in self.guesses.items()}
+        return {**self.outlook.closer_looks(self.base.target), **never}
 
     def _gain(self, flavor: str, tokens_per_s: float) -> tuple[float, float]:
         """Returns the gain of a flavor of this speed, and the cost of the rest of the work with it, in dollars.
@@ -135,14 +147,15 @@ class Exploration:
 
     def _expected(self, probe: Probe) -> Probe:
         """Returns the probe, whose best gain is known, with its expected gain, and the rest's cost at a high speed."""
-        expected_usd, least_usd = HOPE_SHARE * probe.gain_usd, math.inf
+        expected_usd, least_usd = HOPE_SHARE * max(0.0, probe.gain_usd), probe.least_usd
         for z, share in OTHER_QUANTILES:
             gain_usd, rest_usd = self._gain(probe.flavor, probe.guess.at(z))
-            least_usd = rest_usd if z == INTERVAL_Z else least_usd
+            least_usd = min(least_usd, rest_usd) if z == INTERVAL_Z else least_usd
             if gain_usd <= 0:
                 break
             expected_usd += share * gain_usd
-        return replace(probe, gain_usd=expected_usd, least_usd=least_usd)
+        gain_usd = (1 - probe.chance_bad) * expected_usd + probe.chance_bad * max(0.0, probe.if_bad_usd)
+        return replace(probe, gain_usd=gain_usd, least_usd=least_usd)
 
     # What can be afforded
 
@@ -173,7 +186,7 @@ class Exploration:
         """Tells whether the probes fit into the probe budget, the deadline and the budget.
 
         They must fit into the probe budget if no probe does any work, and if one of them makes the rest cheap: by a
-        speed at the upper end of its 95% interval.
+        speed at the upper end of its 95% interval, or because its only node was a bad one.
         """
         situation = self.forecaster.situation
         idle = dict.fromkeys((probe.flavor for probe in probes), IDLE_TOKENS_PER_S)

@@ -8,7 +8,15 @@ from statistics import NormalDist
 
 import pytest
 
-from controller.decide.exploration.second_looks import BAD_SHARE, BAD_SPEED, BAD_SPEED_SD, closer_looks, second_looks
+from controller.decide.exploration.second_looks import (
+    BAD_SHARE,
+    BAD_SPEED,
+    BAD_SPEED_SD,
+    LEAST_CHANCE,
+    Look,
+    closer_looks,
+    second_looks,
+)
 from controller.decide.model.hardware.prior import expected_speeds
 from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
@@ -119,8 +127,43 @@ def test_another_node_moves_what_is_known_by_what_the_nodes_so_far_have_not_told
     of_a_node = nodes * seen.log_se**2
     left_unknown = 1 / (1 / seen.log_se**2 + 1 / of_a_node)
     assert list(found) == ["m5.large"]
-    assert found["m5.large"].tokens_per_s == 2000.0
-    assert found["m5.large"].log_se == pytest.approx(math.sqrt(seen.log_se**2 - left_unknown))
+    assert found["m5.large"].shown.tokens_per_s == 2000.0
+    assert found["m5.large"].shown.log_se == pytest.approx(math.sqrt(seen.log_se**2 - left_unknown))
+    assert found["m5.large"].chance_bad == 0.0, "it is as fast as expected"
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_look_tells_the_chance_that_the_only_node_was_a_bad_one_and_what_a_sound_one_shows_then(nodes: int) -> None:
+    """The chance is too small for a second look at any price, but a sound node would be nearly twice as fast."""
+    seen = Speed(1900.0, 0.02, steps=100, nodes=nodes)
+    present = situation({**SURE, "m5.large": seen})
+    assert second_looks(present, ["m5.large"]) == {}
+    look = closer_looks(present, ["m5.large"])["m5.large"]
+    if nodes == 1:
+        assert 0 < look.chance_bad < LEAST_CHANCE
+        assert 1.2 * 1900.0 < look.if_bad < 2 * 1900.0
+    else:
+        assert look == Look(look.shown)
+
+
+def test_a_node_exactly_as_fast_as_expected_is_a_sound_one() -> None:
+    prior = expected_speeds(["m5.large"], SURE, USD_PER_HOUR, SETTINGS)["m5.large"]
+    seen = Speed(prior.tokens_per_s, 0.02, steps=100, nodes=1)
+    look = closer_looks(situation({**SURE, "m5.large": seen}), ["m5.large"])["m5.large"]
+    assert look == Look(look.shown)
+
+
+def test_a_flavor_that_would_save_much_if_its_only_node_was_a_bad_one_is_probed_again() -> None:
+    """`b` costs 1.2 times as much per token as `a`: its node was a bad one with a chance of some percent."""
+    flavors = {name: Flavor(name, vcpus=2) for name in ("a", "b", "c")}
+    sure = {name: Speed(100.0, 0.01, steps=500, nodes=4) for name in ("a", "c")}
+    probed = {}
+    for steps, nodes in ((2_000, 1), (200_000, 1), (200_000, 2)):
+        speeds = {**sure, "b": Speed(80.0, 0.01, steps=100, nodes=nodes)}
+        one = exploring({"c": (9.0, 100.0)}, speeds=speeds, flavors=flavors, steps=steps)
+        one.forecaster.situation.usd_per_hour["b"] = 0.96  # type: ignore[index]
+        probed[steps, nodes] = [(probe.flavor, 0 < probe.chance_bad < LEAST_CHANCE) for probe in one.worthwhile()[1]]
+    assert probed == {(2_000, 1): [], (200_000, 1): [("b", True)], (200_000, 2): []}
 
 
 @pytest.mark.parametrize(
