@@ -72,6 +72,7 @@ class Settings(BaseModel):
     vpc_cidr: str = "127.20.0.0/16"
     speeds: dict[str, Speed] = {}
     default_speed: Speed | None = None
+    core_tokens_per_s: PositiveFloat | None = None
     credits: dict[str, CreditSettings] = {}
     credit_metrics_s: PositiveFloat = 300.0
     least_charged_s: Seconds = 60.0
@@ -124,6 +125,15 @@ class Settings(BaseModel):
     def speed_of(self, flavor: str) -> float | None:
         """Returns how fast a flavor's hosts compute, as a share of one core; None if they run unbraked."""
         return self.speeds.get(flavor, self.default_speed)
+
+    def brake_of(self, speed: float | None) -> dict[str, str]:
+        """Returns the variables that tell a trainer how slow its host is; none for a host that runs unbraked."""
+        if speed is None:
+            return {}
+        variables = {"CENTAVO_EMULATED_SPEED": f"{speed:g}"}
+        if self.core_tokens_per_s is not None:
+            variables["CENTAVO_EMULATED_CORE_TOKENS_PER_S"] = f"{self.core_tokens_per_s:g}"
+        return variables
 
     def differences(self, other: Settings) -> list[str]:
         """Returns the names of the entries in which two configurations differ."""

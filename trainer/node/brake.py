@@ -4,6 +4,9 @@
 sleeps until processor time / speed has passed. Where the variable is not set, nothing is slowed down. Allreduce and I/O
 are never slowed down.
 
+`CENTAVO_EMULATED_CORE_TOKENS_PER_S` is how many target tokens such a core trains in a second at most: on a faster core,
+a pass counts as the processor time that it would take on that one.
+
 Processor time counts, and not wall time, so that a rank which waits for a core of a shared machine does not look slower
 than it is. The wait is hidden in the sleep as long as all speeds together are less than the cores.
 
@@ -12,6 +15,7 @@ A node may be emulated to have CPU credits as well (`trainer.node.credits`). Wit
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +24,7 @@ from types import TracebackType
 from trainer.node.credits import EmulatedCredits
 
 VARIABLE = "CENTAVO_EMULATED_SPEED"
+CORE_VARIABLE = "CENTAVO_EMULATED_CORE_TOKENS_PER_S"
 
 
 def emulated_speed(environment: Mapping[str, str] | None = None) -> float | None:
@@ -36,6 +41,21 @@ def emulated_speed(environment: Mapping[str, str] | None = None) -> float | None
     return speed
 
 
+def emulated_core_tokens_per_s(environment: Mapping[str, str] | None = None) -> float:
+    """Returns how many target tokens the emulated core trains in a second at most; infinite where nothing says so.
+
+    Raises ValueError if the environment names no such number.
+    """
+    text = (os.environ if environment is None else environment).get(CORE_VARIABLE, "").strip()
+    try:
+        tokens_per_s = float(text or math.inf)
+    except ValueError:
+        tokens_per_s = math.nan
+    if not tokens_per_s > 0:
+        raise ValueError(f"{CORE_VARIABLE} must be a number above 0, not {text!r}")
+    return tokens_per_s
+
+
 class Brake:
     """A context around one forward and backward pass. Afterwards, `compute_time_s` is its wall time with the brake.
 
@@ -49,8 +69,10 @@ class Brake:
         processor_clock: Callable[[], float] = time.process_time,
         sleep: Callable[[float], None] = time.sleep,
         credits: EmulatedCredits | None = None,
+        least_s: float = 0.0,
     ) -> None:
-        self._speed, self._credits = speed, credits
+        """`least_s` is the processor time that the pass takes at least on the emulated core."""
+        self._speed, self._credits, self._least_s = speed, credits, least_s
         self._wall_clock, self._processor_clock, self._sleep = wall_clock, processor_clock, sleep
         self.compute_time_s = 0.0
 
@@ -62,7 +84,8 @@ class Brake:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if (self._speed is not None or self._credits is not None) and error is None:
-            due_s = (self._processor_clock() - self._processor_start) / (self._speed or 1.0)
+            processor_s = max(self._least_s, self._processor_clock() - self._processor_start)
+            due_s = processor_s / (self._speed or 1.0)
             if self._credits is not None:
                 due_s = self._credits.stretched_s(due_s)
             remaining_s = due_s - (self._wall_clock() - self._wall_start)

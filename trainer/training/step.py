@@ -13,7 +13,7 @@ from mxnet import autograd
 from trainer.data.batch import Batch
 from trainer.elastic.exchange import sum_gradients, sum_vector
 from trainer.elastic.world import World
-from trainer.node.brake import Brake
+from trainer.node.brake import Brake, emulated_core_tokens_per_s
 from trainer.node.credits import emulated_credits
 from trainer.optim.gradient_norm import global_norm
 from trainer.optim.learning_rate import learning_rate
@@ -82,7 +82,7 @@ class TrainingStep:
         self._last_step = settings.stop.steps
         self._seed, self._compression, self._speed = settings.seed, settings.horovod.compression, speed
         # A sentence longer than a batch is a batch by itself.
-        self._credits = emulated_credits()
+        self._credits, self._core_tokens_per_s = emulated_credits(), emulated_core_tokens_per_s()
         self._most_tokens = max(self._batches.batch_tokens, settings.batch.max_tokens) * settings.batch.accumulate
 
     def take(self, world: World, steps_made: int, asked: Asked) -> TakenStep:
@@ -108,7 +108,8 @@ class TrainingStep:
 
     def compute(self, parts: Sequence[Batch]) -> ComputedParts:
         """Computes loss and gradients of this rank's parts, slowed down where a speed is emulated."""
-        with Brake(self._speed, credits=self._credits) as brake:
+        least_s = sum(part.target_tokens for part in parts) / self._core_tokens_per_s
+        with Brake(self._speed, credits=self._credits, least_s=least_s) as brake:
             loss_sum = self._forward_and_backward(parts)
         return ComputedParts(parts, loss_sum, brake.compute_time_s)
 

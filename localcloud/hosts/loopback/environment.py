@@ -34,9 +34,8 @@ def environment_of(spec: HostSpec, configuration: HostsConfiguration, user: str)
         "CENTAVO_BOOT_LOG": str(configuration.instance_dir(spec.instance_id).console),
         INSTANCE_MARKER: spec.instance_id,
         STATE_MARKER: str(configuration.state_dir),
+        **settings.brake_of(spec.speed),
     }
-    if spec.speed is not None:
-        variables["CENTAVO_EMULATED_SPEED"] = f"{spec.speed:g}"
     if spec.credits is not None:
         variables["CENTAVO_EMULATED_CREDITS"] = str(configuration.instance_dir(spec.instance_id).credits)
     return variables

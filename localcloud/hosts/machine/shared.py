@@ -51,11 +51,9 @@ class Shared:
         with less of a core would also boot and install as slowly, which no instance of EC2 does.
         """
         settings = self.configuration.settings
-        variables = {
+        return {
             "AWS_ENDPOINT_URL": settings.endpoint,
             "AWS_REGION": settings.region,
             "AWS_DEFAULT_REGION": settings.region,
+            **settings.brake_of(spec.speed),
         }
-        if spec.speed is not None:
-            variables["CENTAVO_EMULATED_SPEED"] = f"{spec.speed:g}"
-        return variables

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from trainer.node.brake import Brake, emulated_speed
+from trainer.node.brake import CORE_VARIABLE, Brake, emulated_core_tokens_per_s, emulated_speed
 
 
 class FakeTime:
@@ -35,6 +37,25 @@ def test_computing_takes_processor_time_divided_by_the_speed() -> None:
     with brake(time, 0.25) as braked:
         time.compute(0.1)
     assert braked.compute_time_s == pytest.approx(0.4)
+
+
+def test_on_a_faster_core_a_pass_takes_as_long_as_on_the_emulated_one() -> None:
+    for least_s, took_s in ((0.3, 1.2), (0.05, 0.4)):
+        time = FakeTime()
+        with Brake(0.25, lambda: time.wall, lambda: time.processor, time.sleep, least_s=least_s) as braked:  # noqa: B023
+            time.compute(0.1)
+        assert braked.compute_time_s == pytest.approx(took_s)
+
+
+def test_the_environment_says_how_fast_the_emulated_core_is() -> None:
+    assert emulated_core_tokens_per_s({}) == emulated_core_tokens_per_s({CORE_VARIABLE: " "}) == math.inf
+    assert emulated_core_tokens_per_s({CORE_VARIABLE: "7000"}) == 7000.0
+
+
+@pytest.mark.parametrize("text", ["fast", "0", "-1", "nan"])
+def test_a_core_speed_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=CORE_VARIABLE):
+        emulated_core_tokens_per_s({CORE_VARIABLE: text})
 
 
 def test_waiting_for_a_core_disappears_in_the_sleep() -> None:

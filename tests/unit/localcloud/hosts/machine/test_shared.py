@@ -33,5 +33,14 @@ def test_sessions_know_where_the_api_answers(shared: Shared) -> None:
     }
 
 
+def test_hosts_are_no_faster_than_the_core_of_the_configuration() -> None:
+    settings = Settings(core_tokens_per_s=7000)
+    assert settings.brake_of(None) == {}
+    assert settings.brake_of(0.25) == {
+        "CENTAVO_EMULATED_SPEED": "0.25",
+        "CENTAVO_EMULATED_CORE_TOKENS_PER_S": "7000",
+    }
+
+
 def test_a_speed_brakes_the_training_and_nothing_else(shared: Shared) -> None:
     assert shared.environment(spec_of(4, speed=0.25))["CENTAVO_EMULATED_SPEED"] == "0.25"
