@@ -377,6 +377,16 @@ def test_memory_is_given_back_while_it_is_scarce(
     assert given == expected
 
 
+def test_a_rank_with_an_emulated_speed_is_no_faster_than_on_the_emulated_core(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The core trains the tokens of the pass in half a second, and the rank has half of it."""
+    prepared = training(small(tmp_path)).prepared
+    part = collate(prepared.batches.samples_at(0), prepared.vocabulary.pad_id)
+    monkeypatch.setenv("CENTAVO_EMULATED_CORE_TOKENS_PER_S", str(2 * part.target_tokens))
+    assert TrainingStep(prepared, speed=0.5).compute([part]).compute_time_s >= 1.0
+
+
 def test_accumulated_gradients_are_those_of_one_large_batch(tmp_path: Path) -> None:
     model = {"preset": "tiny", "layers": 1, "units": 16, "hidden": 16, "heads": 2, "dropout": 0.0}
     batch = {"tokens": 256, "max_tokens": 120, "accumulate": 2}
