@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.speeds import Speed
@@ -18,6 +18,11 @@ def running_bad_nodes(speeds: Mapping[str, Speed], observations: Sequence[Observ
     running = {fact.instance_id for last in observations[-1:] for fact in last.facts}
     found = {f: {n: s for n, s in speed.bad_nodes.items() if n in running} for f, speed in speeds.items()}
     return {f: dict(sorted(nodes.items(), key=lambda node: node[1])) for f, nodes in found.items() if nodes}
+
+
+def without(bad_nodes: BadNodes, ended: Collection[str]) -> BadNodes:
+    """Returns the bad nodes that are left once some of them have ended."""
+    return {f: {node: share for node, share in nodes.items() if node not in ended} for f, nodes in bad_nodes.items()}
 
 
 def held_up_s(model: FleetModel, bad_nodes: BadNodes, current: Fleet, target: Fleet) -> float:

@@ -9,7 +9,7 @@ from functools import cached_property
 from controller.decide.limits.bounds import Bounds
 from controller.decide.limits.surge import exchange, moves_needed
 from controller.decide.limits.violations import violation
-from controller.decide.model.bad_nodes import held_up_s
+from controller.decide.model.bad_nodes import held_up_s, without
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast, Overrun
 from controller.decide.model.running_out import mean_speeds, mean_step_s, step_now_s
@@ -122,21 +122,16 @@ class Forecaster:
         return self._ahead(target, self.step_time_s(target), usd_per_hour, overlap_s, pauses, switch_usd)
 
     def replacement(self, spare: Fleet, bad_nodes: tuple[str, ...]) -> Forecast:
-        """Returns the forecast for a present fleet that grows to `spare`, and then ends these bad nodes.
-
-        Other bad nodes stay, and hold it up.
-        """
+        """Returns the forecast for a present fleet that grows to `spare`, and then ends these bad nodes only."""
         current, settings = self.situation.current, self.situation.settings
         usd_per_hour = self.model.fleet_usd_per_hour(current)
         spare_usd = (self.model.fleet_usd_per_hour(spare) - usd_per_hour) * settings.cooldown_s / SECONDS_PER_HOUR
         switch_usd = self.switching_usd(current, spare) + spare_usd + self.switching_usd(spare, current)
         overlap_s = settings.switching.grow_s + settings.cooldown_s
-        bad = self.situation.bad_nodes
-        others = {flavor: {n: s for n, s in bad[flavor].items() if n not in bad_nodes} for flavor in bad}
+        others = without(self.situation.bad_nodes, bad_nodes)
         step_s = self.model.step_time_s(current) + held_up_s(self.model, others, current, current)
         usd_per_hour += self.model.traffic.usd_of(current) / step_s * SECONDS_PER_HOUR
-        ahead = self._ahead(spare, step_s, usd_per_hour, overlap_s, 2, switch_usd)
-        return replace(ahead, bad_nodes=bad_nodes)
+        return replace(self._ahead(spare, step_s, usd_per_hour, overlap_s, 2, switch_usd), bad_nodes=bad_nodes)
 
     def _ahead(
         self, target: Fleet, step_s: float, usd_per_hour: float, overlap_s: float, pauses: int, switch_usd: float

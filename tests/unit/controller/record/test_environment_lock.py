@@ -26,10 +26,13 @@ children = []
 if sys.argv[2] == "exec":
     children.append(subprocess.Popen(["sleep", "600"], close_fds=False).pid)
 elif sys.argv[2] == "fork":
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        os.write(writing, b".")
         sys.stdin.readline()
         os._exit(0)
+    os.read(reading, 1)  # the child runs, and has given up what it inherited
     children.append(child)
 print(*children, flush=True)
 sys.stdin.readline()
