@@ -7,11 +7,11 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from controller.decide.samples.windows import MEDIAN_EFFICIENCY
 from controller.domain import Fact, Fleet, TrainingState
 from controller.simulate.scenario import Scenario, SimulatedFlavor
 
 BAD_NODE_SPEED = 0.5
-MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
 ROUNDING_S = 1e-6
 MAX_REPORTING_PER_FLAVOR = 64
 """The most nodes of a flavor that report, as all nodes do in life: thousands of similar facts would only take time."""

@@ -23,6 +23,11 @@ from trainer.training.batch_arrays import arrays_of
 from trainer.training.prepare import Prepared
 
 
+def _target_tokens(parts: Sequence[Batch]) -> int:
+    """Returns the target tokens of some parts of a batch."""
+    return sum(part.target_tokens for part in parts)
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a rank was asked to do from outside, and tells the others in the next step.
@@ -47,7 +52,7 @@ class ComputedParts:
     @property
     def tokens(self) -> int:
         """Target tokens."""
-        return sum(part.target_tokens for part in self.parts)
+        return _target_tokens(self.parts)
 
     def share(self, data_wait_s: float, is_change_pending: bool, asked: Asked) -> StepShare:
         """Returns what this rank tells the others about the step."""
@@ -108,7 +113,7 @@ class TrainingStep:
 
     def compute(self, parts: Sequence[Batch]) -> ComputedParts:
         """Computes loss and gradients of this rank's parts, slowed down where a speed is emulated."""
-        least_s = sum(part.target_tokens for part in parts) / self._core_tokens_per_s
+        least_s = _target_tokens(parts) / self._core_tokens_per_s
         with Brake(self._speed, credits=self._credits, least_s=least_s) as brake:
             loss_sum = self._forward_and_backward(parts)
         return ComputedParts(parts, loss_sum, brake.compute_time_s)

@@ -14,6 +14,7 @@ from controller.decide.model.hardware.prior import expected_speeds
 from controller.decide.model.risk import usual_bounds
 from controller.decide.model.speeds import Speed
 from controller.decide.search.best_fleet import best_fleet
+from controller.decide.search.found import Found
 from controller.domain import NO_NODES, SECONDS_PER_HOUR, Fleet
 from controller.domain.objective import Objective
 
@@ -51,14 +52,17 @@ class Outlook:
     @cached_property
     def aim(self) -> Aim:
         """The aim: first the deadline, then the budget, then the objective."""
-        forecaster = self.forecaster
-        objective, bounds = forecaster.situation.settings.objective, usual_bounds(forecaster)
-        if best_fleet(forecaster.model, bounds, objective, GAIN_TOLERANCE, GAIN_SIZES) is not None:
-            return Aim(objective, bounds)
-        in_time = replace(bounds, max_usd_per_step=None)
-        if best_fleet(forecaster.model, in_time, Objective.COST, GAIN_TOLERANCE, GAIN_SIZES) is not None:
-            return Aim(Objective.COST, in_time, DEADLINE_WEIGHT)
+        forecaster, usual = self.forecaster, self._usual
+        in_time = Aim(Objective.COST, replace(usual.bounds, max_usd_per_step=None), DEADLINE_WEIGHT)
+        for aim in (usual, in_time):
+            if _found(forecaster.model, aim) is not None:
+                return aim
         return Aim(Objective.TIME, forecaster.bounds, DEADLINE_WEIGHT)
+
+    @cached_property
+    def _usual(self) -> Aim:
+        """The objective, within deadline and budget."""
+        return Aim(self.forecaster.situation.settings.objective, usual_bounds(self.forecaster))
 
     @cached_property
     def usd_per_s(self) -> float:
@@ -67,7 +71,7 @@ class Outlook:
 
     def ahead(self, model: FleetModel) -> Ahead:
         """Returns the best fleet by a model's speeds. Without any allowed fleet its worth is infinite."""
-        found = best_fleet(model, self.aim.bounds, self.aim.objective, GAIN_TOLERANCE, GAIN_SIZES)
+        found = _found(model, self.aim)
         if found is None:
             return Ahead(NO_NODES, math.inf, math.inf)
         usd = found.usd_per_step * self.forecaster.remaining_steps
@@ -77,9 +81,7 @@ class Outlook:
 
     def kept(self, model: FleetModel) -> Fleet:
         """Returns the best fleet that keeps deadline and budget by a model's speeds; no nodes where none does."""
-        forecaster = self.forecaster
-        objective, bounds = forecaster.situation.settings.objective, usual_bounds(forecaster)
-        found = best_fleet(model, bounds, objective, GAIN_TOLERANCE, GAIN_SIZES)
+        found = _found(model, self._usual)
         return NO_NODES if found is None else found.fleet
 
     @cached_property
@@ -104,3 +106,8 @@ class Outlook:
         situation = self.forecaster.situation
         here = {*situation.current.present, *base.present}
         return [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]
+
+
+def _found(model: FleetModel, aim: Aim) -> Found | None:
+    """Returns the best fleet by an aim, as exactly as a gain needs it; None where no fleet is within its bounds."""
+    return best_fleet(model, aim.bounds, aim.objective, GAIN_TOLERANCE, GAIN_SIZES)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from controller.decide.samples.windows import MEDIAN_EFFICIENCY, is_usable, median
+from controller.decide.samples.windows import expected_error, is_usable, median
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Observation
 
@@ -18,8 +18,6 @@ RIDGE = 1e-3
 MIN_REPORTING_SHARE = 0.5
 ENOUGH_REPORTING = 8
 """An observation tells nothing about the slowest rank when fewer ranks than this report."""
-STEP_CV = 0.10
-"""How far the compute time of a step spreads on a rank, over its mean: at most, as long as nothing is wrong."""
 EVEN_SIGMAS = 3.0
 """Ranks compute equally long where their windows differ by no more than so many standard errors."""
 
@@ -72,8 +70,7 @@ def _slowest_s(facts: Sequence[Fact], iteration_s: float) -> float:
     Where ranks compute equally long, the longest of their windows is the one with the most noise, so the middle one
     tells. A window in which a rank computed for longer than the step took is an outlier.
     """
-    window = median([fact.window for fact in facts])
-    noise = math.exp(EVEN_SIGMAS * MEDIAN_EFFICIENCY * STEP_CV / math.sqrt(window))
+    noise = math.exp(EVEN_SIGMAS * expected_error(median([fact.window for fact in facts])))
     computed = [fact.compute_time_s for fact in facts if fact.compute_time_s]
     sound = [seconds for seconds in computed if seconds <= iteration_s * noise] or computed
     middle, slowest = median(sound), max(sound)

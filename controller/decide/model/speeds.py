@@ -9,18 +9,16 @@ from dataclasses import dataclass, field, replace
 from controller.decide.model.tails import student_deviation, student_score
 from controller.decide.samples.credits import Accounts, Burst, Pace, pace_of
 from controller.decide.samples.levels import MAD_TO_SIGMA, since_last_shift
-from controller.decide.samples.windows import MEDIAN_EFFICIENCY, Sample, is_positive, median, samples_of
+from controller.decide.samples.windows import MEDIAN_EFFICIENCY, Sample, expected_error, is_positive, median, samples_of
 from controller.decide.settings import DecideSettings
 from controller.domain import EarlierSpeed, Observation
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import BadNodesLeftOut, KnownFromEarlierRun, TooFewSteps
 
-PRIOR_STEP_CV = 0.10
-"""Coefficient of variation of one step's compute time that is assumed before it is measured."""
 PRIOR_NODE_CV = 0.03
 """Coefficient of variation between nodes of one flavor that is assumed before it is measured."""
 PRIOR_WEIGHT = 4.0
-"""How many samples the two assumptions above are worth."""
+"""How many samples this assumption, and that of a step's variation (`windows.PRIOR_STEP_CV`), are worth."""
 INTERVAL_Z = 1.96
 BAD_NODE_SHORTFALL = 0.20
 BAD_NODE_SIGMAS = 4.0
@@ -121,7 +119,7 @@ def _pooled(nodes: Mapping[str, Sequence[Sample]], truth: float | None, pace: Pa
     within = _shrunk_variance(
         [sample.log_speed - centres[node] for node in good for sample in kept[node] if len(kept[node]) > 1],
         len(samples) - len(good),
-        MEDIAN_EFFICIENCY * PRIOR_STEP_CV / math.sqrt(window),
+        expected_error(window),
     )
     between = _shrunk_variance([levels[node] - level for node in good], len(good) - 1, PRIOR_NODE_CV)
     variance = MEDIAN_EFFICIENCY**2 * (within / len(samples) + between / len(good))

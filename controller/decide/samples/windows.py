@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Observation, TrainingState
 
+PRIOR_STEP_CV = 0.10
+"""Coefficient of variation of one step's compute time that is assumed before it is measured."""
 MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
 """A median's standard error over a mean's, for normal noise."""
 _COUNTING_STATES = (TrainingState.TRAINING, TrainingState.DRAINING)
@@ -60,6 +62,15 @@ def samples_of(observations: Iterable[Observation], settings: DecideSettings) ->
             sample = Sample(log_speed, fact.window, fact.compute_time_s, observation.at, fact.steal_share)
             found.setdefault(fact.flavor, {}).setdefault(fact.instance_id, []).append(sample)
     return found
+
+
+def expected_error(window: float) -> float:
+    """Returns the standard error of a window's median that is expected, as a share of it.
+
+    Args:
+        window: The steps of the window.
+    """
+    return MEDIAN_EFFICIENCY * PRIOR_STEP_CV / math.sqrt(window)
 
 
 def median(values: Sequence[float]) -> float:
