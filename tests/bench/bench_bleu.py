@@ -47,11 +47,21 @@ ROOT = Path(__file__).resolve().parents[2]
 VALIDATE_EVERY_STEPS = 63
 """About an epoch, which is 61."""
 PUBLISHED_BLEU = 41.02
+SHOWN = ("bleu", "signature", "steps", "model_of_steps")
 
 
-def recipe(data: Path, storage: Path, updates: int, precision: str) -> dict[str, Any]:
-    """Returns the content of training.yml."""
-    return {
+def recipe(data: Path, storage: Path, updates: int, precision: str, best: int = 0) -> dict[str, Any]:
+    """Returns the content of training.yml.
+
+    Args:
+        data: The folder of Multi30k.
+        storage: Where checkpoints are kept.
+        updates: How many there are.
+        precision: `float32` or `bfloat16`.
+        best: How many checkpoints are kept by their BLEU on the validation split. With any, all updates are made.
+    """
+    by_bleu = {"validation": {"decode": "greedy", "measure": "bleu"}} if best else {}
+    return by_bleu | {
         "storage": str(storage),
         "corpus": {"kind": "multi30k", "source": "en", "target": "de", "directory": str(data), "text": "lc.norm.tok"},
         "vocabulary": {"size": 10260, "dropout": 0.05},
@@ -65,8 +75,8 @@ def recipe(data: Path, storage: Path, updates: int, precision: str) -> dict[str,
         },
         "batch": {"tokens": 4096, "max_tokens": 128, "accumulate": 2},
         "optimizer": {"learning_rate": 0.005, "warmup_steps": 2000, "beta1": 0.9, "beta2": 0.98},
-        "stop": {"steps": updates, "patience": 10, "validate_every_steps": VALIDATE_EVERY_STEPS},
-        "checkpoint": {"every_steps": VALIDATE_EVERY_STEPS, "keep": 10, "average": 10},
+        "stop": {"steps": updates, "patience": None if best else 10, "validate_every_steps": VALIDATE_EVERY_STEPS},
+        "checkpoint": {"every_steps": VALIDATE_EVERY_STEPS, "keep": 10, "average": 10, "keep_best": best},
         "facts": {"path": str(storage / "facts")},
         "translate": {"beam_size": 5, "alpha": 1.0, "k": 0.0, "max_length": 100, "tokenize": "none"},
     }
@@ -83,6 +93,23 @@ def command(config: Path, results: Path, processes: int) -> list[str]:
     return [horovodrun, *hosts, *train]
 
 
+def train(work: Path, settings: dict[str, Any], results: str, processes: int) -> dict[str, Any]:
+    """Trains, or continues a training, and returns the scores of its model. `results` names its folder in `work`."""
+    config = work / "training.yml"
+    config.write_text(yaml.safe_dump(settings, sort_keys=False))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command(config, work / results, processes), cwd=ROOT, env=environment, check=False)
+    if done.returncode:
+        raise SystemExit(f"the training ended with {done.returncode}; the same command goes on with it")
+    scores: dict[str, Any] = json.loads((work / results / "scores.json").read_text())
+    return scores
+
+
+def of_best(settings: dict[str, Any], best: int) -> dict[str, Any]:
+    """Returns the settings by which the mean of the best checkpoints is the model, not that of the last ones."""
+    return settings | {"checkpoint": settings["checkpoint"] | {"average": best, "average_of": "best"}}
+
+
 def main() -> None:
     """Trains, or continues a training, and writes the result."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
@@ -90,34 +117,32 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=8000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--precision", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument(
+        "--best", type=int, default=0, help="also score the mean of this many checkpoints, the best by validation BLEU"
+    )
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "bleu.json")
     arguments = parser.parse_args()
     if arguments.data is None or not Path(arguments.data).is_dir():
         parser.error("say where Multi30k is: MULTI30K_DIR=FOLDER, or --data FOLDER")
     work = arguments.output.with_suffix("").absolute()
     work.mkdir(parents=True, exist_ok=True)
-    config = work / "training.yml"
-    settings = recipe(Path(arguments.data).absolute(), work / "training", arguments.updates, arguments.precision)
-    config.write_text(yaml.safe_dump(settings, sort_keys=False))
-    results = work / "results"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command(config, results, arguments.processes), cwd=ROOT, env=environment, check=False)
-    if done.returncode:
-        raise SystemExit(f"the training ended with {done.returncode}; `{parser.prog}` again goes on with it")
-    scores = json.loads((results / "scores.json").read_text())
+    data, storage, best = Path(arguments.data).absolute(), work / "training", arguments.best
+    settings = recipe(data, storage, arguments.updates, arguments.precision, best)
+    models = {"last": train(work, settings, "results", arguments.processes)}
+    if best:
+        models["best"] = train(work, of_best(settings, best), "results-best", arguments.processes)
     result = {
-        "bleu": scores["bleu"],
-        "signature": scores["signature"],
+        "models": {name: {key: scores[key] for key in SHOWN} for name, scores in models.items()},
         "test_set": "multi30k test_2016_flickr en-de, lower-cased, tokenised",
         "published_bleu": PUBLISHED_BLEU,
-        "steps": scores["steps"],
         "precision": arguments.precision,
     }
     arguments.output.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{'BLEU':>6} {'published':>10} {'updates':>8}  signature")
-    print(
-        f"{scores['bleu']:6.2f} {PUBLISHED_BLEU:10.2f} {scores['steps']:8}  {scores['signature']}\n\n{arguments.output}"
-    )
+    print(f"{'mean of':>8} {'BLEU':>6} {'published':>10} {'updates':>8}  signature")
+    for name, scores in models.items():
+        figures = f"{scores['bleu']:6.2f} {PUBLISHED_BLEU:10.2f} {scores['steps']:8}"
+        print(f"{name:>8} {figures}  {scores['signature']}")
+    print(f"\n{arguments.output}")
 
 
 if __name__ == "__main__":
