@@ -98,8 +98,15 @@ class Outlook:
         return {**guesses, **known, **second_looks(situation, wanted)}
 
     def closer_looks(self, base: Fleet) -> dict[str, Look]:
-        """Returns what another node may show of the flavors that could be started and were measured."""
-        return closer_looks(self.forecaster.situation, self._wanted(base))
+        """Returns what another node may show of the flavors that could be started and were measured.
+
+        Of those that run and go on, these are the flavors whose only node so far may be a bad one.
+        """
+        situation = self.forecaster.situation
+        running = [f for f in self.forecaster.bounds.caps if situation.current.count(f) and base.count(f)]
+        alone = closer_looks(situation, [f for f in running if f not in situation.barred])
+        doubted = {f: look for f, look in alone.items() if look.chance_bad}
+        return {**doubted, **closer_looks(situation, self._wanted(base))}
 
     def _wanted(self, base: Fleet) -> list[str]:
         """Returns the flavors that could be started, and do not run in the present fleet or in the base."""

@@ -160,14 +160,14 @@ class Exploration:
     # What can be afforded
 
     def _with_node(self, fleet: Fleet, flavor: str) -> Fleet | None:
-        """Returns the fleet with a node of a flavor that it lacks; None where the limits leave no room for it.
+        """Returns the fleet with another node of a flavor; None where the limits leave no room for it.
 
         Where the fleet is full, the node replaces one of the base fleet's most expensive flavor per token.
         """
         forecaster, model = self.forecaster, self.forecaster.model
-        grown = fleet.with_count(flavor, 1)
+        grown = fleet.with_count(flavor, fleet.count(flavor) + 1)
         if not self._has_room(grown):
-            leaving = [f for f in fleet.present if f in self.base.target.present]
+            leaving = [f for f in fleet.present if f in self.base.target.present and f != flavor]
             if not leaving:
                 return None
             most_expensive = max(leaving, key=lambda f: (model.usd_per_hour[f] / model.tokens_per_s[f], f))

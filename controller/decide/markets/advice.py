@@ -77,8 +77,13 @@ def advice(situation: Situation) -> Advice | None:
 
 
 def _is_out_of_reach(asked: deadlines.Situation, bought: Buyable, attempt_s: float) -> bool:
-    """Returns whether on-demand does not keep the deadline, or would be late by more than an attempt if it began."""
-    is_late = asked.running != ON_DEMAND and bought.needed_s > asked.time_left_s + attempt_s
+    """Returns whether on-demand does not keep the deadline, or would be late by more than an attempt if it began.
+
+    Nodes on demand that run are kept all the same while they are expected to be in time: that is not sure then, but
+    nodes on spot are no surer.
+    """
+    keeps = asked.running == ON_DEMAND and bought.present_s <= asked.time_left_s
+    is_late = not keeps and bought.needed_s > asked.time_left_s + attempt_s
     return is_late or isinstance(bought.shortfall, DeadlineOutOfReach)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -56,6 +57,7 @@ class Buyable:
         total_s: How long it takes for the whole training, alike.
         pools: What the spot pools offer. Those of the nodes that run are among them.
         change_over_s: How long a start takes until it works.
+        present_s: How long the nodes that run are expected to take for the rest of the work; infinity where unknown.
     """
 
     on_demand: Fleet
@@ -65,6 +67,7 @@ class Buyable:
     total_s: float
     pools: tuple[Pool, ...]
     change_over_s: float
+    present_s: float = math.inf
 
     @property
     def needed_s(self) -> float:
@@ -127,6 +130,7 @@ def buyable(situation: Situation) -> Buyable | None:
         progress.total_steps * step_s,
         tuple(_pools(situation, model, step_s, usd_per_hour)),
         switching.grow_s + 2 * switching.pause_s,
+        forecaster.stay.remaining_s if forecaster.knows_current else math.inf,
     )
 
 

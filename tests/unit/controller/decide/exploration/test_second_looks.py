@@ -186,3 +186,17 @@ def test_two_flavors_that_are_nearly_alike_are_told_apart_by_another_node_where_
         one.forecaster.situation.usd_per_hour["b"] = 1.0  # type: ignore[index]
         probed[steps] = [probe.flavor for probe in one.worthwhile()[1]]
     assert probed == {2_000: [], 200_000: ["b"]}
+
+
+def test_a_flavor_whose_only_node_may_be_bad_gets_another_one_while_that_node_runs() -> None:
+    """`b` costs a fifth more per token than `a` by its only node, and a third less if that is a bad one."""
+    flavors = {name: Flavor(name, vcpus=2) for name in ("a", "b", "c")}
+    sure = {name: Speed(100.0, 0.01, steps=500, nodes=4) for name in ("a", "c")}
+    grown = {}
+    for nodes in (1, 2):
+        speeds = {**sure, "b": Speed(80.0, 0.01, steps=100, nodes=nodes)}
+        fleet, limits = Fleet({"a": 1, "b": 1}), Limits(1, 3)
+        one = exploring({"c": (9.0, 100.0)}, fleet, limits, speeds=speeds, flavors=flavors, steps=200_000)
+        one.forecaster.situation.usd_per_hour["b"] = 0.96  # type: ignore[index]
+        grown[nodes] = one.worthwhile()[0]
+    assert grown == {1: Fleet({"a": 1, "b": 2}), 2: Fleet({"a": 1, "b": 1})}

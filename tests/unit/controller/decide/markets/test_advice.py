@@ -13,7 +13,17 @@ from controller.decide.markets.timeline import seen_of
 from controller.decide.model.situation import Situation
 from controller.domain import Fleet, History, NoticeKind
 from controller.domain.observed.spot import Noticed
-from tests.unit.controller.decide.markets.test_buyable import DEMAND, FLAVORS, NODES, OTHER, SETTINGS, SPOT, situation
+from tests.unit.controller.decide.markets.test_buyable import (
+    DEMAND,
+    FLAVORS,
+    NODES,
+    OTHER,
+    QUICK,
+    SETTINGS,
+    SPOT,
+    on_demand_flavors,
+    situation,
+)
 
 START_S = 210.0
 """What a start takes, with its two pauses."""
@@ -139,3 +149,17 @@ def test_advice_tells_what_runs_and_how_much_time_is_needed_and_left() -> None:
     assert (found.choice, found.running, found.left_s) == (Spot(0), Spot(0), 20_000.0)
     assert found.needed_s == pytest.approx(10_000.0 + START_S)
     assert found.buyable.on_demand == Fleet({DEMAND: NODES})
+
+
+@pytest.mark.parametrize(("left_s", "is_advised"), [(9_500.0, False), (10_100.0, True)])
+def test_nodes_on_demand_stay_unless_they_are_expected_to_be_late_and_others_are_not_sure_to_be_in_time(
+    left_s: float, is_advised: bool
+) -> None:
+    """The work takes 10,000 s. `QUICK` may do it in less, as a hint says. A try takes a second here."""
+    flavors, prices = on_demand_flavors(m5_2xlarge=0.4)
+    settings = replace(SETTINGS, flavors=flavors, confidence=0.99, attempt_s=0.0, cooldown_s=0.0)
+    settings = replace(settings, hints_tokens_per_s={QUICK: 3300.0})
+    found = advice(situation({DEMAND: NODES}, left_s=left_s, settings=settings, prices=prices))
+    assert (found is not None) is is_advised
+    if found is not None:
+        assert found.choice == ON_DEMAND and found.needed_s > left_s + 1.0
