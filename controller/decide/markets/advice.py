@@ -20,6 +20,8 @@ LEAST_LOOK_S = 1.0
 DOUBT = 0.03
 """By which share the rest of the work may turn out to take longer once other nodes run. Nodes on demand are given up
 for spot where they could come back even then: otherwise they would have to come back at once."""
+LATE_SHARE = 0.1
+"""A share of the time that on-demand needs. Where it would be late by more, nodes on spot may do the rest."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,16 @@ def advice(situation: Situation) -> Advice | None:
 
 
 def _is_out_of_reach(asked: deadlines.Situation, bought: Buyable, attempt_s: float) -> bool:
-    """Returns whether on-demand does not keep the deadline, or would be late by more than an attempt if it began.
+    """Returns whether on-demand does not keep the deadline, or would be much too late if it began.
+
+    That is by more than an attempt, or than `LATE_SHARE` of what it needs.
 
     Nodes on demand that run are kept all the same while they are expected to be in time: that is not sure then, but
     nodes on spot are no surer.
     """
     keeps = asked.running == ON_DEMAND and bought.present_s <= asked.time_left_s
-    is_late = not keeps and bought.needed_s > asked.time_left_s + attempt_s
+    late_s = min(attempt_s, LATE_SHARE * bought.needed_s)
+    is_late = not keeps and bought.needed_s > asked.time_left_s + late_s
     return is_late or isinstance(bought.shortfall, DeadlineOutOfReach)
 
 

@@ -40,8 +40,9 @@ def asked_for(advised: Advice, situation: Situation) -> Decision | None:
     bought, needed_s, left_s = advised.buyable, advised.needed_s, advised.left_s
     if isinstance(advised.choice, Spot):
         pool = bought.pools[advised.choice.pool]
-        if advised.running == ON_DEMAND and (pool.flavor not in situation.measured or busy_reason(situation)):
-            return None  # what is worth measuring, and when, is for the policy of fleets to say
+        is_wanted = pool.is_in_time and pool.flavor in situation.measured
+        if advised.running == ON_DEMAND and (not is_wanted or busy_reason(situation)):
+            return None  # what is worth measuring or mixing, and when, is for the policy of fleets to say
         return decided(situation, Verdict.MOVE, SpotForDeadline(pool.fleet, needed_s, left_s), pool.fleet)
     if advised.choice == WAIT:
         if advised.running == ON_DEMAND:

@@ -13,11 +13,11 @@ from controller.decide.limits.caps import node_cap
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.hardware.prior import expected_speeds
-from controller.decide.model.risk import margin
+from controller.decide.model.risk import margin, usual_bounds
 from controller.decide.model.situation import Situation
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.choice import ROOM_SIZES, ROOM_TOLERANCE, best_choice, fastest_step_s
-from controller.domain import Fleet, Market
+from controller.domain import SECONDS_PER_HOUR, Fleet, Market
 from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 
@@ -25,8 +25,9 @@ STEPS = 60
 """Into how many steps the work and the slack of a live run are cut: its tables have a few megabytes."""
 
 
-HASTE_SHARE = 0.5
-"""By how much more the work may cost on demand where it begins as late as possible."""
+HASTE_SHARE = 2.0
+"""By how much more the work may cost on demand where it begins as late as possible: spot costs about a third, and with
+less room on demand would have to begin where spot would never have been taken back."""
 
 
 @dataclass(frozen=True)
@@ -36,24 +37,30 @@ class Pool:
     Attributes:
         flavor: The flavor, which is the pool.
         fleet: Its cheapest fleet for the rest of the work.
-        usd_per_hour: What the work costs there that the fleet on demand does in an hour.
+        usd_per_hour: What the work costs there that the fastest fleet on demand does in an hour.
+        is_in_time: Whether it keeps the deadline if EC2 never takes it back.
     """
 
     flavor: str
     fleet: Fleet
     usd_per_hour: float
+    is_in_time: bool = True
 
 
 @dataclass(frozen=True)
 class Buyable:
     """What could be bought.
 
+    The work is planned with the fastest fleet on demand that is not too expensive. It is bought where on-demand has to
+    begin as late as possible.
+
     Attributes:
         on_demand: The fleet on demand that costs least among those that keep the deadline surely enough; where none
             does, the fastest one.
         shortfall: Why it does not keep the deadline; None where it does.
-        usd_per_hour: What the fleet on demand costs that is as fast as is worth it.
-        work_s: How long that one takes for the rest of the work, at most, with the confidence that is asked for.
+        usd_per_hour: What the work costs with `on_demand` that the fastest fleet does in an hour.
+        work_s: How long the fastest fleet takes for the rest of the work, at most, with the confidence that is asked
+            for.
         total_s: How long it takes for the whole training, alike.
         pools: What the spot pools offer. Those of the nodes that run are among them.
         change_over_s: How long a start takes until it works.
@@ -120,7 +127,8 @@ def buyable(situation: Situation) -> Buyable | None:
         return None
     needs_s = partial(_step_at_most_s, forecaster)
     fast = min((choice.forecast.target, *_fast(forecaster)), key=needs_s)
-    step_s, usd_per_hour = needs_s(fast), model.fleet_usd_per_hour(fast)
+    step_s = needs_s(fast)
+    usd_per_hour = model.usd_per_step(choice.forecast.target) / step_s * SECONDS_PER_HOUR
     switching = situation.settings.switching
     return Buyable(
         choice.forecast.target,
@@ -128,7 +136,7 @@ def buyable(situation: Situation) -> Buyable | None:
         usd_per_hour,
         progress.remaining_steps * step_s,
         progress.total_steps * step_s,
-        tuple(_pools(situation, model, step_s, usd_per_hour)),
+        tuple(_pools(forecaster, step_s, usd_per_hour)),
         switching.grow_s + 2 * switching.pause_s,
         forecaster.stay.remaining_s if forecaster.knows_current else math.inf,
     )
@@ -181,16 +189,19 @@ def running(situation: Situation, pools: Iterable[Pool]) -> Running:
     return ON_DEMAND if situation.current.size else WAIT
 
 
-def _pools(situation: Situation, model: FleetModel, on_demand_step_s: float, usd_per_hour: float) -> Iterable[Pool]:
-    """Yields the pools, those without capacity for now included.
+def _pools(forecaster: Forecaster, on_demand_step_s: float, usd_per_hour: float) -> Iterable[Pool]:
+    """Yields the pools, those without capacity for now included, each with a fleet that is in time if it has one.
 
     One that nodes run from counts as expensive as on-demand where its price is not known.
     """
+    situation, model, usual = forecaster.situation, forecaster.model, usual_bounds(forecaster)
     for flavor in filter(partial(is_spot, situation), situation.flavors):
-        runs = situation.current.count(flavor)
-        found = best_fleet(model, replace(situation.bounds, caps={flavor: _most(situation, flavor)}))
+        runs, caps = situation.current.count(flavor), {flavor: _most(situation, flavor)}
+        in_time = best_fleet(model, replace(usual, caps=caps))
+        found = in_time or best_fleet(model, replace(forecaster.bounds, caps=caps))
         if found is not None:
-            yield Pool(flavor, found.fleet, found.usd_per_step / on_demand_step_s * 3600)
+            usd_per_work_hour = found.usd_per_step / on_demand_step_s * SECONDS_PER_HOUR
+            yield Pool(flavor, found.fleet, usd_per_work_hour, is_in_time=in_time is not None)
         elif runs:
             yield Pool(flavor, Fleet({flavor: runs}), usd_per_hour)
 

@@ -15,12 +15,15 @@ from controller.domain import Fleet, History, NoticeKind
 from controller.domain.observed.spot import Noticed
 from tests.unit.controller.decide.markets.test_buyable import (
     DEMAND,
+    DONE_STEPS,
     FLAVORS,
     NODES,
     OTHER,
     QUICK,
     SETTINGS,
+    SPEEDS,
     SPOT,
+    STEP_S,
     on_demand_flavors,
     situation,
 )
@@ -163,3 +166,14 @@ def test_nodes_on_demand_stay_unless_they_are_expected_to_be_late_and_others_are
     assert (found is not None) is is_advised
     if found is not None:
         assert found.choice == ON_DEMAND and found.needed_s > left_s + 1.0
+
+
+@pytest.mark.parametrize(("work_s", "late_s", "is_advised"), [(10_000.0, 190.0, True), (1000.0, 190.0, False)])
+def test_on_demand_is_not_begun_where_it_would_be_late_by_a_tenth_of_what_it_needs(
+    work_s: float, late_s: float, is_advised: bool
+) -> None:
+    """By less than an attempt of 600 s in both. Spot that runs does the work in time."""
+    faster = {**SPEEDS, SPOT: 2 * SPEEDS[DEMAND]}
+    steps = DONE_STEPS + round(work_s / STEP_S)
+    found = advice(situation({SPOT: NODES}, left_s=work_s + START_S - late_s, steps=steps, speeds=faster))
+    assert (found is not None) is is_advised

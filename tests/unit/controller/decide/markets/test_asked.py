@@ -197,6 +197,18 @@ def test_on_demand_is_left_for_a_measured_pool_when_a_move_may_begin(
     assert (decision is not None) is is_asked
 
 
+@pytest.mark.parametrize(("running", "is_asked"), [(DEMAND, False), (WAIT, True)])
+def test_on_demand_is_not_left_for_a_pool_that_is_too_slow_for_the_deadline_but_without_nodes_it_is_begun(
+    running: Choice, is_asked: bool
+) -> None:
+    """The policy of fleets would leave such a pool again at once, since it is too slow."""
+    found = advised(running, Spot(0))
+    slow = tuple(replace(pool, is_in_time=False) for pool in found.buyable.pools)
+    found = replace(found, buyable=replace(found.buyable, pools=slow))
+    fleet = {ON_DEMAND: 6} if running == DEMAND else {}
+    assert (asked_for(found, situated(fleet)) is not None) is is_asked
+
+
 @pytest.mark.parametrize("measured", [(*SPEEDS,), (ON_DEMAND, OTHER)])
 def test_without_nodes_spot_is_begun_measured_or_not(measured: tuple[str, ...]) -> None:
     decision = asked_for(advised(WAIT, Spot(0)), situated({}, None, measured))
