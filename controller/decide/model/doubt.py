@@ -35,6 +35,8 @@ def risk_of(
 ) -> Risk:
     """Returns how sure it is that no rival is better, and that deadline and budget are kept.
 
+    A rival that does not keep them is no better than one that does, whatever it costs.
+
     Args:
         forecaster: What is believed.
         chosen: The rest of the work as it was decided.
@@ -42,7 +44,7 @@ def risk_of(
         fastest_step_s: A step of the fastest fleet that is allowed, in seconds; None where no deadline asks for it.
     """
     kept = chance_kept(forecaster, chosen, fastest_step_s) if forecaster.model.knows(chosen.target) else None
-    others = [rival for rival in rivals if rival.target != chosen.target]
+    others = [rival for rival in rivals if rival.target != chosen.target and _is_as_good(forecaster, rival, chosen)]
     if not others or not forecaster.model.knows(chosen.target):
         return Risk(chance_kept=kept)
     doubts = {rival.target: _doubt(forecaster, chosen, rival) for rival in others}
@@ -51,6 +53,11 @@ def risk_of(
     if forecaster.situation.settings.objective is Objective.COST:
         return Risk(fleet, chance, wrong_usd=loss, chance_kept=kept)
     return Risk(fleet, chance, wrong_s=loss, chance_kept=kept)
+
+
+def _is_as_good(forecaster: Forecaster, rival: Forecast, chosen: Forecast) -> bool:
+    """Tells whether a rival keeps deadline and budget, or the chosen fleet does not keep them either."""
+    return forecaster.keeps(rival, 0.0) or not forecaster.keeps(chosen, 0.0)
 
 
 def _doubt(forecaster: Forecaster, chosen: Forecast, rival: Forecast) -> tuple[float, float]:

@@ -73,6 +73,21 @@ def test_the_likeliest_rival_is_named() -> None:
     assert risk_of(one, one.stay, rivals).rival == TWO_B
 
 
+@pytest.mark.parametrize(
+    ("left_share", "rival"), [(1.5, TWO_B), (0.9, None), (0.1, TWO_B)], ids=["both", "only the chosen one", "neither"]
+)
+def test_a_fleet_that_misses_the_deadline_which_the_chosen_one_keeps_is_no_rival(
+    left_share: float, rival: Fleet | None
+) -> None:
+    """The time that is left is a share of what the rival needs. It needs longer than the chosen fleet."""
+    free = doubting(b=0.3)
+    fast, slow = sorted((free.forecast(Fleet({"a": 3, "b": 2})), free.forecast(TWO_B)), key=lambda one: one.remaining_s)
+    assert slow.target == TWO_B and fast.remaining_s < 0.9 * slow.remaining_s
+    one = doubting(limits=Limits(deadline_at=NOW + left_share * slow.remaining_s), b=0.3)
+    found = risk_of(one, one.forecast(fast.target), [one.forecast(slow.target)])
+    assert found.rival == rival and bool(found.chance_wrong) is (rival is not None)
+
+
 def on_spot(one: Forecaster, flavor: str) -> Forecaster:
     """The same, where one of the flavors `a` and `b` is bought on the spot market."""
     flavors = {f: Flavor(f, Market.SPOT if f == flavor else Market.ON_DEMAND) for f in ("a", "b")}
