@@ -105,7 +105,7 @@ class DecideSettings:
     """Guesses of speeds, for flavors never measured; better than the guess from the number of vCPUs."""
     spread: SpeedSpread = field(default_factory=SpeedSpread)
     measure_timeout_s: float = 900.0
-    """How long the policy waits for the facts of nodes that run. After that, it uses a guess of their speed."""
+    """How long the policy waits at least for the facts of nodes that run. After that, it guesses their speed."""
     detailed: bool = True
     """Whether decisions carry the tables that people read. Simulations do without."""
     runners_up: int = 5

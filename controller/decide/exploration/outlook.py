@@ -100,11 +100,11 @@ class Outlook:
     def closer_looks(self, base: Fleet) -> dict[str, Look]:
         """Returns what another node may show of the flavors that could be started and were measured.
 
-        Of those that run and go on, these are the flavors whose only node so far may be a bad one.
+        Of those that run and go on, these are the flavors with a single node, which may be a bad one.
         """
         situation = self.forecaster.situation
-        running = [f for f in self.forecaster.bounds.caps if situation.current.count(f) and base.count(f)]
-        alone = closer_looks(situation, [f for f in running if f not in situation.barred])
+        single = [f for f in self.forecaster.bounds.caps if situation.current.count(f) == base.count(f) == 1]
+        alone = closer_looks(situation, [f for f in single if f not in situation.barred])
         doubted = {f: look for f, look in alone.items() if look.chance_bad}
         return {**doubted, **closer_looks(situation, self._wanted(base))}
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Container
+from itertools import pairwise
 
 from controller.decide.settings import DecideSettings
 from controller.domain import History, Limits, Move, MovePhase
@@ -31,17 +34,35 @@ def failed_caps(history: History, now: float) -> dict[str, int]:
     Each further failure of a flavor doubles the time for which this holds.
     """
     caps: dict[str, int] = {}
-    failures: dict[str, int] = {}
+    failures = Counter[str]()
     for move in history.moves:
         if move.phase is not MovePhase.ROLLED_BACK:
             continue
         for flavor in _not_obtained(move, history):
-            failures[flavor] = failures.get(flavor, 0) + 1
+            failures[flavor] += 1
             had = move.source.count(flavor)
-            until = (move.ended_at or move.at) + FAILURE_MEMORY_S * 2 ** failures[flavor]
-            if until > now:
+            if _is_remembered(move.ended_at or move.at, failures[flavor], now):
                 caps[flavor] = min(had + (move.target.count(flavor) - had) // 2, caps.get(flavor, sys.maxsize))
     return caps
+
+
+def fruitless(history: History, measured: Container[str], now: float) -> set[str]:
+    """Returns the flavors whose last probe has ended without a measurement, and that are not tried again for now.
+
+    Each further probe of that kind doubles the time for which this holds.
+    """
+    found, failures = set[str](), Counter[str]()
+    for move, following in pairwise(history.moves):
+        if move.is_probe and move.phase is MovePhase.DONE:
+            silent = {f for f in move.target.beyond(move.source) if f not in measured and not following.target.count(f)}
+            failures.update(silent)
+            found |= {f for f in silent if _is_remembered(following.at, failures[f], now)}
+    return found
+
+
+def _is_remembered(failed_at: float, failures: int, now: float) -> bool:
+    """Tells whether a failure still counts: the more there were, the longer."""
+    return failed_at + FAILURE_MEMORY_S * 2.0**failures > now
 
 
 def _not_obtained(move: Move, history: History) -> list[str]:

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 
 from controller.decide.given import DecisionInput
 from controller.decide.limits.bounds import Bounds
-from controller.decide.limits.caps import UNBOUNDED, failed_caps, node_cap, unavailable_reasons
+from controller.decide.limits.caps import UNBOUNDED, failed_caps, fruitless, node_cap, unavailable_reasons
 from controller.decide.limits.surge import Surge
 from controller.decide.model.bad_nodes import BadNodes, running_bad_nodes
 from controller.decide.model.communication import Communication, fit_communication
@@ -134,7 +134,8 @@ class Situation:
         Nodes that run may stay where their flavor is only unavailable for now, or seems too small.
         """
         caps: dict[str, int] = {}
-        failed = failed_caps(self.history, self.now)
+        untold = fruitless(self.history, self.measured, self.now)
+        failed = {**failed_caps(self.history, self.now), **dict.fromkeys(untold, 0)}
         for flavor in self.flavors:
             obtained = max(failed.get(flavor, sys.maxsize), self.current.count(flavor))
             cap = min(node_cap(flavor, self.limits, self.settings), obtained)

@@ -24,6 +24,9 @@ from controller.domain.reasons.deciding import (
 AGREEING_LOG_SE = 0.10
 """The windows of a probe agree where the standard error of the logarithm of its speed is at most this."""
 
+PATIENCE = 2.0
+"""How many times as long as expected a measurement may take. Then nodes are taken for silent."""
+
 
 def _last_change_at(situation: Situation) -> float:
     """Returns when the fleet last changed, or the time of the first observation."""
@@ -86,9 +89,21 @@ def waiting_reason(situation: Situation) -> Reason | None:
         return NoWorkerRuns()
     missing = situation.unmeasured(situation.current.present)
     waited_s = situation.now - _last_change_at(situation)
-    if missing and (waited_s < situation.settings.measure_timeout_s or not situation.measured):
+    if missing and (waited_s < _patience_s(situation) or not situation.measured):
         return WaitingForFacts(tuple(missing))
     return None
+
+
+def _patience_s(situation: Situation) -> float:
+    """Returns how long the facts of nodes that run are waited for.
+
+    That is `measure_timeout_s`, or `PATIENCE` times as long as the other nodes need for the steps of a probe.
+    """
+    settings, model = situation.settings, situation.model()
+    known = Fleet({flavor: n for flavor, n in situation.current.present.items() if flavor in situation.measured})
+    if model is None or not known.size:
+        return settings.measure_timeout_s
+    return max(settings.measure_timeout_s, PATIENCE * settings.probe_steps * model.step_time_s(known))
 
 
 def ending_reason(situation: Situation, model: FleetModel) -> Reason | None:

@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from controller.decide.limits.caps import FAILURE_MEMORY_S, UNBOUNDED, failed_caps, node_cap, unavailable_reasons
+from controller.decide.limits.caps import (
+    FAILURE_MEMORY_S,
+    UNBOUNDED,
+    failed_caps,
+    fruitless,
+    node_cap,
+    unavailable_reasons,
+)
 from controller.decide.settings import DecideSettings
 from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase
 from controller.domain.reasons import Said
@@ -98,3 +105,39 @@ def test_a_move_that_names_what_it_could_not_get_says_nothing_of_its_other_flavo
     first = replace(failed({}, {"a": 1, "b": 1}, 200.0), outcome_reason=FlavorsNotObtained(("a",)))
     later = replace(failed({"b": 1}, {"b": 5}, 300.0, 2), outcome_reason=FlavorsNotObtained(("b",)))
     assert failed_caps(History((first, later), unavailable={"a": 900.0, "b": 900.0}), 400.0) == {"a": 0, "b": 3}
+
+
+def moved(source: dict[str, int], target: dict[str, int], ended_at: float, *, is_probe: bool = True) -> Move:
+    fleets = Fleet(source), Fleet(target)
+    return Move(1, ended_at - 50.0, *fleets, Said("x"), MovePhase.DONE, is_probe=is_probe, ended_at=ended_at)
+
+
+WITH_B, ALONE = {"a": 3, "b": 1}, {"a": 3}
+BACK = moved(WITH_B, ALONE, 400.0, is_probe=False)
+
+
+@pytest.mark.parametrize(
+    ("moves", "measured", "found"),
+    [
+        ((moved(ALONE, WITH_B, 200.0), BACK), {"a"}, {"b"}),
+        ((moved(ALONE, WITH_B, 200.0), BACK), {"a", "b"}, set()),
+        ((moved(ALONE, WITH_B, 200.0, is_probe=False), BACK), {"a"}, set()),
+        ((moved(ALONE, WITH_B, 200.0),), {"a"}, set()),
+        ((moved(ALONE, WITH_B, 200.0), moved(WITH_B, {"b": 4}, 400.0)), {"a"}, set()),
+        ((failed(ALONE, WITH_B, 200.0), BACK), {"a"}, set()),
+    ],
+    ids=["silent", "measured", "no probe", "still there", "went on", "never there"],
+)
+def test_a_probe_that_ends_without_a_measurement_was_fruitless(
+    moves: tuple[Move, ...], measured: set[str], found: set[str]
+) -> None:
+    assert fruitless(History(moves), measured, 500.0) == found
+
+
+def test_a_flavor_is_probed_again_some_hours_later_and_after_each_further_time_in_vain_twice_as_late() -> None:
+    once, since = (moved(ALONE, WITH_B, 200.0), BACK), BACK.at
+    assert fruitless(History(once), {"a"}, since + 2 * FAILURE_MEMORY_S - 1) == {"b"}
+    assert fruitless(History(once), {"a"}, since + 2 * FAILURE_MEMORY_S) == set()
+    twice = (*once, *once)
+    assert fruitless(History(twice), {"a"}, since + 4 * FAILURE_MEMORY_S - 1) == {"b"}
+    assert fruitless(History(twice), {"a"}, since + 4 * FAILURE_MEMORY_S) == set()

@@ -134,6 +134,18 @@ def test_nodes_that_run_may_stay_where_more_of_their_flavor_could_not_be_had() -
     assert situation(history=History((failed,))).bounds.caps["a"] == 2
 
 
+def test_a_flavor_whose_probe_told_nothing_is_not_started_again_for_now() -> None:
+    moves = [(Fleet({"a": 2}), Fleet({"a": 2, "b": 1}), True), (Fleet({"a": 2, "b": 1}), Fleet({"a": 2}), False)]
+    made = tuple(
+        Move(number, NOW - 300 + 100 * number, *fleets, Said("x"), MovePhase.DONE, is_probe=probe, ended_at=NOW - 290)
+        for number, (*fleets, probe) in enumerate(moves)
+    )
+    assert set(situation(history=History(made[:1])).bounds.caps) == {"a", "b"}
+    assert set(situation(history=History(made)).bounds.caps) == {"a"}
+    known = History(made, earlier_speeds={"b": EarlierSpeed(100.0)})
+    assert set(situation(history=known).bounds.caps) == {"a", "b"}
+
+
 @pytest.mark.parametrize(
     ("limits", "nodes", "most"),
     [

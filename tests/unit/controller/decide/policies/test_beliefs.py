@@ -29,7 +29,7 @@ def situation(training: Any, silent: str | None = None, **settings: Any) -> Situ
     """`silent` is a flavor that runs and has never reported. A hint says that it is very fast."""
     present = training.observe()
     facts = tuple(fact for fact in present.facts if fact.flavor != silent)
-    chosen = {"hints_tokens_per_s": {SILENT: HINT}, "measure_timeout_s": 0.0, **settings}
+    chosen = {"hints_tokens_per_s": {SILENT: HINT}, "measure_timeout_s": 0.0, "probe_steps": 0, **settings}
     return assess(
         DecisionInput(
             (replace(present, facts=facts),),

@@ -187,6 +187,20 @@ def test_the_wait_counts_from_the_last_move(training: Any) -> None:
     assert waiting_reason(replace(missing, now=training.now + 1400.0)) is None
 
 
+@pytest.mark.parametrize(("step_s", "limit_s"), [(1.0, 900.0), (40.0, 2 * 30 * 40.0)])
+def test_the_wait_is_as_long_as_slow_steps_need(training: Any, step_s: float, limit_s: float) -> None:
+    """A probe of 30 steps may take twice as long as the other nodes need for them."""
+    one = situation(training)
+    model = one.model()
+    assert model is not None and one.tokens_per_step is not None
+    tokens = one.tokens_per_step * step_s / model.step_time_s(one.current)
+    for late_s, reason in ((-1.0, WaitingForFacts(("m5.large",))), (1.0, None)):
+        now = one.observations[0].at + limit_s + late_s
+        missing = replace(one, now=now, current=Fleet({**one.current, "m5.large": 1}))
+        missing.__dict__["tokens_per_step"] = tokens
+        assert waiting_reason(missing) == reason
+
+
 def test_while_nothing_at_all_is_measured_there_is_no_limit(training: Any) -> None:
     training.window = 1
     one = situation(training, training.now + 1e6)
