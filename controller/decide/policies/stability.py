@@ -39,7 +39,8 @@ def _last_change_at(situation: Situation) -> float:
 def busy_reason(situation: Situation) -> Reason | None:
     """Returns why no move may begin now: one is under way, or the cool-down after the last one has not passed.
 
-    After a probe that has been measured there is no cool-down, except for the way back (`going_back_reason`).
+    After a probe that has been measured there is no cool-down, except for the way back (`going_back_reason`). There is
+    none either after a move that failed for lack of capacity: the fleet is what it was, and these flavors are barred.
     """
     moves, begun = situation.history.moves, situation.history.move_under_way
     if begun is not None:
@@ -47,19 +48,30 @@ def busy_reason(situation: Situation) -> Reason | None:
     if not moves:
         return None
     last = moves[-1]
-    return None if _is_measured_probe(situation, last) else _cooling_down(situation)
+    is_over = _is_measured_probe(situation, last) or _lacked_capacity(situation, last)
+    return None if is_over else _cooling_down(situation, last)
+
+
+def _lacked_capacity(situation: Situation, last: Move) -> bool:
+    """Tells whether the last move was undone because of flavors that are unavailable since."""
+    unavailable = situation.history.unavailable
+    grown = last.target.beyond(last.source)
+    return last.phase is MovePhase.ROLLED_BACK and any(unavailable.get(f, 0.0) > situation.now for f in grown)
 
 
 def going_back_reason(situation: Situation, target: Fleet) -> Reason | None:
-    """Returns why the fleet may not become again what it was before the last move; None where it may, or does not."""
-    moves = situation.history.moves
-    is_back = bool(moves) and moves[-1].phase is MovePhase.DONE and moves[-1].source == target
-    return _cooling_down(situation) if is_back else None
+    """Returns why the fleet may not become again what it was before the last move; None where it may, or does not.
+
+    That is the last move that was made: one that failed since does not count.
+    """
+    made = [move for move in situation.history.moves if move.phase is MovePhase.DONE]
+    return _cooling_down(situation, made[-1]) if made and made[-1].source == target else None
 
 
-def _cooling_down(situation: Situation) -> Reason | None:
-    left_s = _last_change_at(situation) + situation.settings.cooldown_s - situation.now
-    return CoolingDown(situation.history.moves[-1].move_id, left_s) if left_s > 0 else None
+def _cooling_down(situation: Situation, last: Move) -> Reason | None:
+    ended_at = last.at if last.ended_at is None else last.ended_at
+    left_s = ended_at + situation.settings.cooldown_s - situation.now
+    return CoolingDown(last.move_id, left_s) if left_s > 0 else None
 
 
 def _is_measured_probe(situation: Situation, last: Move) -> bool:

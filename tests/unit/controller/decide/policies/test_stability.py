@@ -115,6 +115,28 @@ def test_after_anything_else_the_fleet_cools_down(training: Any, window: int, ch
     assert busy_reason(probing(training, window, **changes)) == CoolingDown(1, 200.0)
 
 
+@pytest.mark.parametrize(
+    ("unavailable", "left_s"),
+    [({"c5.large": 1001.0}, None), ({"c5.large": 1000.0}, 200.0), ({"m5.large": 1001.0}, 200.0)],
+    ids=["lacked capacity", "has capacity again", "another flavor"],
+)
+def test_after_a_move_that_failed_for_lack_of_capacity_another_one_may_begin(
+    training: Any, unavailable: dict[str, float], left_s: float | None
+) -> None:
+    one = probing(training, window=40, phase=MovePhase.ROLLED_BACK)
+    one = replace(one, history=replace(one.history, unavailable=unavailable))
+    assert busy_reason(one) == (None if left_s is None else CoolingDown(1, left_s))
+
+
+def test_a_move_that_failed_since_does_not_open_the_way_back(training: Any) -> None:
+    one = probing(training, window=40)
+    [probe] = one.history.moves
+    failed = move(950.0, MovePhase.ROLLED_BACK, number=2, at=920.0)
+    later = replace(one, history=replace(one.history, moves=(probe, failed)))
+    assert going_back_reason(later, probe.source) == CoolingDown(1, 200.0)
+    assert going_back_reason(later, failed.source) is None
+
+
 def test_after_a_second_look_the_new_node_has_to_report(training: Any) -> None:
     """What another node of the flavor told long ago is remembered, and tells nothing new."""
     one = probing(training, window=40)
