@@ -32,8 +32,10 @@ FOLLOWS_WITHIN = 1.25
 """A node that has worked longer than this share of the time after which another one fell, and did not, won't follow."""
 FALLS_LOG_SD = 0.1
 """How far the logarithm of the time after which nodes have spent equal credits spreads."""
-FALLS_ALONE = 0.005
-"""The chance that a node falls for a reason of its own in the time that is looked at."""
+FALLS_ALONE, FALLS_ALONE_ELSEWHERE = 0.005, 0.13
+"""How likely a node falls for a reason of its own, beside that it spends credits: for types with credits, and for types
+that are not known to have any. Of these, a node is believed to tell of others where two of them at most worked on as
+long: nobody would have told of their credits, and noisy neighbours are common."""
 STEALS = 0.8
 """A node without credits is not given this share of what it wants beyond its baseline, at least."""
 OUTLASTS = 3.0
@@ -279,13 +281,13 @@ def _outlast(nodes: Mapping[str, Sequence[Sample]], fresh_s: float, accounts: Ac
     )
 
 
-def _contradicts(node: str, fell_after_s: float, accounts: Accounts) -> float:
+def _contradicts(node: str, fell_after_s: float, accounts: Accounts, alone: float) -> float:
     """Returns how many falls a node speaks against, 0 to 1, that has worked on while others fell after so long.
 
     If nodes have equal credits and spend them after a time that is log-normal, this one would still have some with the
     chance p = 1 - Phi(ln(worked / fell_after) / FALLS_LOG_SD). k nodes fall each for a reason of its own with the
-    chance `FALLS_ALONE`^k. That is more likely once the sum of ln p over the nodes that stayed is below
-    k ln(FALLS_ALONE) (a likelihood ratio; Jeffreys, "Theory of Probability", 3rd edition, chapter 5).
+    chance `alone`^k. That is more likely once the sum of ln p over the nodes that stayed is below k ln(alone) (a
+    likelihood ratio; Jeffreys, "Theory of Probability", 3rd edition, chapter 5).
     """
     worked_s = accounts.worked_s(node)
     if _outlives(node, fell_after_s, accounts):
@@ -293,7 +295,7 @@ def _contradicts(node: str, fell_after_s: float, accounts: Accounts) -> float:
     if worked_s <= 0 or fell_after_s <= 0:
         return 0.0
     chance = 1 - NormalDist().cdf(math.log(worked_s / fell_after_s) / FALLS_LOG_SD)
-    return math.log(chance) / math.log(FALLS_ALONE)
+    return math.log(chance) / math.log(alone)
 
 
 def _fallen(
@@ -308,7 +310,8 @@ def _fallen(
         return Pace()
     after_s = median([max(0.0, fall.at - accounts.began_at.get(node, fall.at)) for node, fall in falls.items()])
     others = [node for node in nodes if node not in falls]
-    if sum(_contradicts(node, after_s, accounts) for node in others) >= len(falls):
+    alone = FALLS_ALONE if is_burstable else FALLS_ALONE_ELSEWHERE
+    if sum(_contradicts(node, after_s, accounts, alone) for node in others) >= len(falls):
         return Pace()
     share = math.exp(median([fall.after - fall.before for fall in falls.values()]))
     level = median([fall.after for fall in falls.values()])

@@ -189,18 +189,23 @@ def test_a_node_that_spends_surplus_credits_is_in_unlimited_mode_whatever_the_se
     assert notes(training.decision(told(0.0, training.now, surplus=3.0))) == (PaysForSurplus(pytest.approx(0.07)),)  # type: ignore[arg-type]
 
 
-def test_a_node_that_fell_to_a_steady_lower_speed_tells_what_the_others_will_do() -> None:
-    """Nobody says that t2.large has credits. One of six nodes falls, and three passes later all are expected to."""
+@pytest.mark.parametrize("fallen", [1, 3])
+def test_nodes_that_fell_to_a_steady_lower_speed_tell_what_the_others_will_do(fallen: int) -> None:
+    """Nobody says that t2.large has credits. One of six nodes may fall alone; after three, all are expected to."""
     training = Burst(6 * FRESH_S, UNKNOWN)
     for _ in range(50):
         training.pass_by()
     assert training.decision().target == T2
+    fell = NODES[:fallen]
     for _ in range(3):
-        training.pass_by({**dict.fromkeys(NODES, FULL), NODES[0]: BASELINE})
+        training.pass_by({**dict.fromkeys(NODES, FULL), **dict.fromkeys(fell, BASELINE)})
     decision = training.decision()
+    if fallen == 1:
+        assert decision.target != C5 and not any(isinstance(note, FellForGood) for note in notes(decision))
+        return
     assert decision.target == C5
     (note,) = notes(decision)
-    assert note == FellForGood((NODES[0],), pytest.approx(0.3), 5)  # type: ignore[arg-type]
+    assert note == FellForGood(tuple(fell), pytest.approx(0.3), 3)  # type: ignore[arg-type]
 
 
 def test_nodes_that_do_not_follow_in_time_are_not_waited_for() -> None:

@@ -408,28 +408,40 @@ def test_new_nodes_begin_at_full_speed_only_where_the_flavor_has_credits(flavor:
     assert pace({"one": FELL}, flavor).fresh_s == fresh_s
 
 
+BURSTABLE = Flavor("t2", burstable=True)
+
+
 @pytest.mark.parametrize(
-    ("others", "worked_s", "is_expected"),
+    ("flavor", "others", "worked_s", "is_expected"),
     [
-        (0, 0.0, True),
-        (1, FOLLOWS_WITHIN * 240.0, True),
-        (1, FOLLOWS_WITHIN * 240.0 + 1.0, False),
-        (1, 1e6, False),
-        (2, 1.0, True),
-        (7, 240.0, True),
-        (8, 240.0, False),
-        (30, 160.0, True),
-        (1, 288.0, True),
-        (2, 288.0, False),
+        (BURSTABLE, 0, 0.0, True),
+        (BURSTABLE, 1, FOLLOWS_WITHIN * 240.0, True),
+        (BURSTABLE, 1, FOLLOWS_WITHIN * 240.0 + 1.0, False),
+        (BURSTABLE, 1, 1e6, False),
+        (BURSTABLE, 2, 1.0, True),
+        (BURSTABLE, 7, 240.0, True),
+        (BURSTABLE, 8, 240.0, False),
+        (BURSTABLE, 30, 160.0, True),
+        (BURSTABLE, 1, 288.0, True),
+        (BURSTABLE, 2, 288.0, False),
+        (UNKNOWN, 0, 0.0, True),
+        (UNKNOWN, 2, 240.0, True),
+        (UNKNOWN, 3, 240.0, False),
+        (UNKNOWN, 30, 160.0, True),
+        (UNKNOWN, 1, 268.0, True),
+        (UNKNOWN, 1, 269.0, False),
     ],
 )
 def test_a_fall_is_one_node_s_own_where_enough_nodes_have_not_followed_in_time(
-    others: int, worked_s: float, is_expected: bool
+    flavor: Flavor, others: int, worked_s: float, is_expected: bool
 ) -> None:
-    """One fell after 240 s. Others that have worked as long, or longer, speak against it the more, the longer."""
+    """One fell after 240 s. Others that have worked as long, or longer, speak against it the more, the longer.
+
+    Fewer do where nobody knows of credits.
+    """
     nodes = {"fell": FELL, **{f"other {number}": FULL for number in range(others)}}
     began = {**dict.fromkeys(nodes, NOW - worked_s), "fell": BEGAN}
-    found = pace(nodes, UNKNOWN, began_at=began)
+    found = pace(nodes, flavor, began_at=began)
     assert (found != Pace()) is is_expected
     assert found.spent == ({"fell"} if is_expected else frozenset())
 
