@@ -36,7 +36,7 @@ class Pool:
 
     Attributes:
         flavor: The flavor, which is the pool.
-        fleet: Its cheapest fleet for the rest of the work.
+        fleet: Its cheapest fleet that is in time for the rest of the work; where none is, its cheapest one.
         usd_per_hour: What the work costs there that the fastest fleet on demand does in an hour.
         is_in_time: Whether it keeps the deadline if EC2 never takes it back.
     """
