@@ -28,8 +28,8 @@ attention without biases. Without that norm the validation loss was 0.02 to 0.03
 beam search that takes finished translations out, as fairseq's, gives 40.76 with the model of 40.85.
 
 With `--best 10` the ten best checkpoints by greedy BLEU on the validation split are kept, too, and their mean is scored
-beside that of the last ten. After 7,000 updates it was worse: 40.78 beside 41.48. The best ones lay scattered over 1,700
-updates, and the BLEU of 1,014 sentences differs by half a point from one validation to the next.
+beside that of the last ten. After 7,000 updates it was worse: 40.78 beside 41.48. The best ones lay scattered over
+1,700 updates, and the BLEU of 1,014 sentences differs by half a point from one validation to the next.
 
 The text is read from `MULTI30K_DIR` or `--data`. It takes an hour and a half on two cores; stopped at any time, it
 goes on at its next start. `runs/bench/bleu.json` has the result, `runs/bench/bleu/` the training.
