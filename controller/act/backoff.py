@@ -33,7 +33,7 @@ def retry_at(target: Fleet, moves: Sequence[Move], first_s: float) -> float | No
     failed = _failed_in_a_row(moves, lambda move: move.target == target)
     if not failed:
         return None
-    return (failed[0].ended_at or failed[0].at) + backoff_s(first_s, len(failed))
+    return failed[0].changed_at + backoff_s(first_s, len(failed))
 
 
 def _failed_in_a_row(moves: Sequence[Move], counts: Callable[[Move], bool]) -> list[Move]:

@@ -70,6 +70,11 @@ class Move:
     """Whether it was made to measure flavors, as its decision says."""
 
     @property
+    def changed_at(self) -> float:
+        """When the move ended; when it began where it has not ended, or where its end was not kept."""
+        return self.at if self.ended_at is None else self.ended_at
+
+    @property
     def added(self) -> Fleet:
         """The nodes that the move adds. Those that take the places of nodes which EC2 takes back are among them."""
         return self.target.beyond(self.source.beyond(self.taken))

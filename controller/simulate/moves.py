@@ -103,7 +103,7 @@ class Moves:
     @property
     def changed_at(self) -> float:
         """The time at which the last move ended, or began if it has not ended; 0 before the first."""
-        return (self.history[-1].ended_at or self.history[-1].at) if self.history else 0.0
+        return self.history[-1].changed_at if self.history else 0.0
 
     @property
     def is_under_way(self) -> bool:

@@ -136,7 +136,7 @@ def flip_flops(moves: Sequence[Move], cooldown_s: float) -> int:
     """Returns how many moves undo the one before within the cool-down after it."""
     done = [move for move in moves if move.phase is MovePhase.DONE]
     return sum(
-        later.target == earlier.source and later.at < (earlier.ended_at or earlier.at) + cooldown_s
+        later.target == earlier.source and later.at < earlier.changed_at + cooldown_s
         for earlier, later in pairwise(done)
     )
 
@@ -170,7 +170,7 @@ def _probe_usd(
         total += pauses * scenario.pause_s * model.fleet_usd_per_hour(move.target) / SECONDS_PER_HOUR
         following = moves[index + 1] if index + 1 < len(moves) else None
         settled = (d.at for d in decisions if d.at > ended_at and d.verdict is Verdict.STAY and d.fleets)
-        until = min(next(settled, world.now), (following.ended_at or following.at) if following else world.now)
+        until = min(next(settled, world.now), following.changed_at if following else world.now)
         steps = (until - ended_at) / model.step_time_s(move.target)
         extra_usd = model.usd_per_token(move.target) - model.usd_per_token(without)
         total += max(0.0, extra_usd * steps * scenario.tokens_per_step)

@@ -103,16 +103,21 @@ class Outlook:
         Of those that run and go on, these are the flavors with a single node, which may be a bad one.
         """
         situation = self.forecaster.situation
-        single = [f for f in self.forecaster.bounds.caps if situation.current.count(f) == base.count(f) == 1]
-        alone = closer_looks(situation, [f for f in single if f not in situation.barred])
+        single = [f for f in self._startable if situation.current.count(f) == base.count(f) == 1]
+        alone = closer_looks(situation, single)
         doubted = {f: look for f, look in alone.items() if look.chance_bad}
         return {**doubted, **closer_looks(situation, self._wanted(base))}
 
     def _wanted(self, base: Fleet) -> list[str]:
         """Returns the flavors that could be started, and do not run in the present fleet or in the base."""
-        situation = self.forecaster.situation
-        here = {*situation.current.present, *base.present}
-        return [f for f in self.forecaster.bounds.caps if f not in here and f not in situation.barred]
+        here = {*self.forecaster.situation.current.present, *base.present}
+        return [f for f in self._startable if f not in here]
+
+    @cached_property
+    def _startable(self) -> list[str]:
+        """The flavors of which another node could be started."""
+        barred = self.forecaster.situation.barred
+        return [f for f in self.forecaster.bounds.caps if f not in barred]
 
 
 def _found(model: FleetModel, aim: Aim) -> Found | None:

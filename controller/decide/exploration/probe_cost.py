@@ -15,7 +15,7 @@ from controller.domain import SECONDS_PER_HOUR, Fleet, Move, MovePhase
 
 @dataclass(frozen=True)
 class ProbeCost:
-    """The cost of probes on top of the fleet `base`, which is due anyway. A probe is a node of a new flavor."""
+    """The cost of probes on top of the fleet `base`, which is due anyway. A probe is a node that is to be measured."""
 
     forecaster: Forecaster
     base: Forecast
@@ -76,7 +76,7 @@ class ProbeCost:
         waiting_usd = _usd_per_s(probes, model) * (ended_at - move.at)
         if move.phase is not MovePhase.DONE:
             return waiting_usd
-        running_s = (situation.now if following is None else following.ended_at or following.at) - ended_at
+        running_s = (situation.now if following is None else following.changed_at) - ended_at
         pauses_usd = 2 * situation.settings.switching.pause_s * _usd_per_s(move.target, model)
         if not model.knows(move.target):
             return waiting_usd + pauses_usd + _usd_per_s(probes, model) * running_s

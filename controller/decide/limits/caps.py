@@ -41,7 +41,7 @@ def failed_caps(history: History, now: float) -> dict[str, int]:
         for flavor in _not_obtained(move, history):
             failures[flavor] += 1
             had = move.source.count(flavor)
-            if _is_remembered(move.ended_at or move.at, failures[flavor], now):
+            if _is_remembered(move.changed_at, failures[flavor], now):
                 caps[flavor] = min(had + (move.target.count(flavor) - had) // 2, caps.get(flavor, sys.maxsize))
     return caps
 

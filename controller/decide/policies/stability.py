@@ -32,7 +32,7 @@ def _last_change_at(situation: Situation) -> float:
     """Returns when the fleet last changed, or the time of the first observation."""
     moves = situation.history.moves
     if moves:
-        return moves[-1].at if moves[-1].ended_at is None else moves[-1].ended_at
+        return moves[-1].changed_at
     return situation.observations[0].at if situation.observations else situation.now
 
 
@@ -69,8 +69,7 @@ def going_back_reason(situation: Situation, target: Fleet) -> Reason | None:
 
 
 def _cooling_down(situation: Situation, last: Move) -> Reason | None:
-    ended_at = last.at if last.ended_at is None else last.ended_at
-    left_s = ended_at + situation.settings.cooldown_s - situation.now
+    left_s = last.changed_at + situation.settings.cooldown_s - situation.now
     return CoolingDown(last.move_id, left_s) if left_s > 0 else None
 
 

@@ -21,7 +21,7 @@ def began_to_train(
         at = observation.at if number or first is None else min(first, observation.at)
         for fact in observation.facts:
             began.setdefault(fact.instance_id, at)
-    joined = {node: move.at if move.ended_at is None else move.ended_at for move in moves for node in move.grown}
+    joined = {node: move.changed_at for move in moves for node in move.grown}
     return {node: joined.get(node, at) for node, at in began.items()}
 
 

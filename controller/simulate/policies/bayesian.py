@@ -40,7 +40,7 @@ class Bayesian:
     def _try_or_settle(self, situation: Situation) -> Decision:
         tried = _tried(situation)
         moves = situation.history.moves
-        began = (moves[-1].ended_at or moves[-1].at) if moves else 0.0
+        began = moves[-1].changed_at if moves else 0.0
         if situation.current not in tried and situation.now - began < PATIENCE_S:
             return decided(situation, Verdict.STAY, WaitingForFleet(situation.current))
         candidates = [fleet for fleet in _candidates(situation) if fleet not in tried]

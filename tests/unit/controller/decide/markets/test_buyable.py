@@ -128,14 +128,14 @@ def test_a_pool_without_capacity_for_now_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left_s", "nodes", "is_in_time"), [(36_000.0, 1, True), (11_000.0, 6, True), (9000.0, 1, False)]
+    ("left_s", "nodes", "is_in_time"), [(216_000.0, 1, True), (11_000.0, 6, True), (9000.0, 1, False)]
 )
 def test_a_pool_is_offered_with_its_cheapest_fleet_in_time_if_it_has_one(
     left_s: float, nodes: int, is_in_time: bool
 ) -> None:
     """With six nodes the work takes 10,000 s. A step of one node does without communication, and takes 60,000 s."""
     limits = Limits(min_nodes=1, max_nodes=NODES)
-    [pool, *_] = bought(left_s=6 * left_s if nodes == 1 and is_in_time else left_s, limits=limits).pools
+    [pool, *_] = bought(left_s=left_s, limits=limits).pools
     assert (pool.fleet, pool.is_in_time) == (Fleet({SPOT: nodes}), is_in_time)
 
 

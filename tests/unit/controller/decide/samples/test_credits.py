@@ -36,6 +36,7 @@ from controller.domain.reasons.flavors import (
 SHARE = 0.3
 T2 = Flavor("t2.large", vcpus=2, burstable=True, baseline_share=SHARE, launch_credits=60.0)
 UNKNOWN = Flavor("t2.large", vcpus=2)
+BURSTABLE = Flavor("t2.large", burstable=True)
 FULL_SPEED_S = 60 / (2 * 0.7)
 """How many seconds a credit lasts at full speed."""
 FRESH_S = 60 * FULL_SPEED_S
@@ -403,12 +404,9 @@ def test_a_node_that_fell_sooner_than_others_has_nothing_left() -> None:
     assert found.left_s == dict.fromkeys(began, 0.0)
 
 
-@pytest.mark.parametrize(("flavor", "fresh_s"), [(UNKNOWN, 0.0), (None, 0.0), (Flavor("t2", burstable=True), 240.0)])
+@pytest.mark.parametrize(("flavor", "fresh_s"), [(UNKNOWN, 0.0), (None, 0.0), (BURSTABLE, 240.0)])
 def test_new_nodes_begin_at_full_speed_only_where_the_flavor_has_credits(flavor: Flavor | None, fresh_s: float) -> None:
     assert pace({"one": FELL}, flavor).fresh_s == fresh_s
-
-
-BURSTABLE = Flavor("t2", burstable=True)
 
 
 @pytest.mark.parametrize(
@@ -453,9 +451,8 @@ def test_a_majority_that_fell_tells_of_the_one_that_did_not() -> None:
 
 
 def test_a_fall_at_an_unknown_age_or_before_the_beginning_says_that_new_nodes_are_slow_at_once() -> None:
-    burstable = Flavor("t2.large", burstable=True)
     for began_at in ({}, {"one": NOW}):
-        found = pace({"one": FELL}, burstable, began_at=began_at)
+        found = pace({"one": FELL}, BURSTABLE, began_at=began_at)
         assert ({*found.spent}, found.fresh_s) == ({"one"}, 0.0)
 
 
