@@ -75,6 +75,13 @@ class Move:
         return self.at if self.ended_at is None else self.ended_at
 
     @property
+    def probed(self) -> tuple[str, ...]:
+        """The flavors of which a probe adds the first node, or a second one to the only one, which may be a bad one."""
+        if not self.is_probe:
+            return ()
+        return tuple(f for f, count in self.target.present.items() if self.source.count(f) + 1 == count <= 2)
+
+    @property
     def added(self) -> Fleet:
         """The nodes that the move adds. Those that take the places of nodes which EC2 takes back are among them."""
         return self.target.beyond(self.source.beyond(self.taken))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +16,7 @@ from controller.decide.model.risk import usual_bounds
 from controller.decide.model.speeds import Speed
 from controller.decide.search.best_fleet import best_fleet
 from controller.decide.search.found import Found
-from controller.domain import NO_NODES, SECONDS_PER_HOUR, Fleet
+from controller.domain import NO_NODES, SECONDS_PER_HOUR, Fleet, MovePhase
 from controller.domain.objective import Objective
 
 GAIN_TOLERANCE, GAIN_SIZES = 1e-3, 200
@@ -100,13 +101,15 @@ class Outlook:
     def closer_looks(self, base: Fleet) -> dict[str, Look]:
         """Returns what another node may show of the flavors that could be started and were measured.
 
-        Of those that run and go on, these are the flavors with a single node, which may be a bad one.
+        Of those that run and go on, these are the flavors with a single node, which may be a bad one. Flavors of which
+        more nodes were tried than have told anything are left alone.
         """
         situation = self.forecaster.situation
+        probes = Counter(f for move in situation.history.moves if move.phase is MovePhase.DONE for f in move.probed)
         single = [f for f in self._startable if situation.current.count(f) == base.count(f) == 1]
-        alone = closer_looks(situation, single)
-        doubted = {f: look for f, look in alone.items() if look.chance_bad}
-        return {**doubted, **closer_looks(situation, self._wanted(base))}
+        alone = {f: look for f, look in closer_looks(situation, single).items() if look.chance_bad}
+        looks = {**alone, **closer_looks(situation, self._wanted(base))}
+        return {f: look for f, look in looks.items() if probes[f] <= situation.measured[f].nodes}
 
     def _wanted(self, base: Fleet) -> list[str]:
         """Returns the flavors that could be started, and do not run in the present fleet or in the base."""

@@ -30,7 +30,7 @@ OTHER_QUANTILES = ((INTERVAL_Z, 0.03), (1.48, 0.06), (0.93, 0.15), (0.32, 0.25),
 the middle of its share, and the shares are the smaller the higher the speed: few flavors win, and those win much."""
 MAX_JUDGED = 9
 """The most flavors that are judged: those that could win the most."""
-MAX_PROBES_PER_MOVE = 3
+MAX_PROBES_PER_MOVE = 5
 IDLE_TOKENS_PER_S = 1e-6
 """The speed of a probe that does no work."""
 

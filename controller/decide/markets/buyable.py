@@ -143,8 +143,8 @@ def buyable(situation: Situation) -> Buyable | None:
 
 
 def _step_at_most_s(forecaster: Forecaster, fleet: Fleet) -> float:
-    """Returns how long a step takes at most, with the confidence that is asked for."""
-    spare = 1 + margin(forecaster, fleet, fastest_step_s(forecaster))
+    """Returns how long a step takes at most, as surely as is asked for. Spot may be gone before it begins."""
+    spare = 1 + margin(forecaster, fleet, fastest_step_s(forecaster), works_meanwhile=False)
     return forecaster.step_time_s(fleet) * (1 + forecaster.model_error) * spare
 
 

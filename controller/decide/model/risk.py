@@ -6,7 +6,10 @@ the factor exp(late(z)), where
     late(z)^2 = correctable(z sigma_speeds)^2 + (z sigma_rest)^2
     sigma_speeds^2 = sum_f (d ln T / d ln s_f)^2 se_f^2 + NODE_LOG_SD^2 n_new / N^2
                      + (SIZE_LOG_SD ln(N / N_measured) t_comm / T_step)^2                  (delta method)
-    sigma_rest^2 = MODEL_LOG_SD^2 + (SWITCH_SD grow_s / T)^2
+    sigma_rest^2 = MODEL_LOG_SD^2 + (SWITCH_SD grow_s lost / T)^2
+
+The present fleet works until new nodes have joined, so that a second's delay costs the share `lost` of it: 1 less the
+step time there over the present one. Where nothing runs, or a budget is to be kept, it costs the whole second.
 
 Speeds that are lower than believed show as soon as they are measured. A faster fleet can then make up for them, as far
 as there is one. Of an error of d (in logarithms), what counts is the part that lies before that, and what the fastest
@@ -62,13 +65,16 @@ class Spread:
         return math.hypot(uncorrected, z * self.rest)
 
 
-def spread(forecaster: Forecaster, target: Fleet, fastest_step_s: float | None = None) -> Spread:
+def spread(
+    forecaster: Forecaster, target: Fleet, fastest_step_s: float | None = None, *, works_meanwhile: bool = True
+) -> Spread:
     """Returns how far the rest's time may be off if the fleet becomes `target` now.
 
     Args:
         forecaster: What is believed.
         target: The fleet.
         fastest_step_s: A step of the fastest fleet that is allowed; None: nothing can be made up for.
+        works_meanwhile: Whether the present fleet works until new nodes have joined.
     """
     model = forecaster.model
     if not model.knows(target):
@@ -77,14 +83,23 @@ def spread(forecaster: Forecaster, target: Fleet, fastest_step_s: float | None =
     added = target.beyond(forecaster.situation.current).size
     settings, step_s = forecaster.situation.settings, model.step_time_s(target)
     remaining_s = max(forecaster.remaining_steps * step_s, 1e-9)
-    switch = min(1.0, SWITCH_SD * settings.switching.grow_s / remaining_s) if added else 0.0
+    lost = _lost_share(forecaster, step_s) if works_meanwhile else 1.0
+    late_s = SWITCH_SD * settings.switching.grow_s * lost if added else 0.0
     until_seen_s = settings.cooldown_s + 2 * settings.switching.grow_s + settings.minimum_window * step_s
     return Spread(
         speeds=math.sqrt(speeds + NODE_LOG_SD**2 * added / target.size**2 + _communication_sd(forecaster, target) ** 2),
-        rest=math.hypot(MODEL_LOG_SD, switch),
+        rest=math.hypot(MODEL_LOG_SD, min(1.0, late_s / remaining_s)),
         room=0.0 if fastest_step_s is None else max(0.0, math.log(step_s / fastest_step_s)),
         share_until_seen=min(1.0, until_seen_s / remaining_s),
     )
+
+
+def _lost_share(forecaster: Forecaster, step_s: float) -> float:
+    """Returns which share of the seconds that new nodes come late is lost, 0 to 1."""
+    current = forecaster.situation.current
+    if forecaster.money_left_usd is not None or not current.size or not forecaster.knows_current:
+        return 1.0
+    return max(0.0, 1 - step_s / forecaster.model.step_time_s(current))
 
 
 def _communication_sd(forecaster: Forecaster, target: Fleet) -> float:
@@ -97,18 +112,22 @@ def _communication_sd(forecaster: Forecaster, target: Fleet) -> float:
     return SIZE_LOG_SD * apart * model.communication_s(size) / model.step_time_s(target)
 
 
-def margin(forecaster: Forecaster, target: Fleet, fastest_step_s: float | None = None) -> float:
+def margin(
+    forecaster: Forecaster, target: Fleet, fastest_step_s: float | None = None, *, works_meanwhile: bool = True
+) -> float:
     """Returns the share of time and money to spare with which a fleet keeps deadline and budget surely enough.
 
     Args:
         forecaster: What is believed.
         target: The fleet.
         fastest_step_s: A step of the fastest fleet that is allowed; None: nothing can be made up for.
+        works_meanwhile: Whether the present fleet works until new nodes have joined.
     """
     if not forecaster.has_deadline_or_budget:
         return 0.0
     z = NORMAL.inv_cdf(forecaster.confidence)
-    return max(0.0, math.expm1(spread(forecaster, target, fastest_step_s).late(z)))
+    one = spread(forecaster, target, fastest_step_s, works_meanwhile=works_meanwhile)
+    return max(0.0, math.expm1(one.late(z)))
 
 
 def chance_kept(forecaster: Forecaster, forecast: Forecast, fastest_step_s: float | None = None) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.situation import Situation
@@ -98,11 +100,22 @@ def waiting_reason(situation: Situation) -> Reason | None:
     """Returns which flavors that run have not been measured yet; None once they have had time enough."""
     if not situation.current.size:
         return NoWorkerRuns()
-    missing = situation.unmeasured(situation.current.present)
+    missing = [*situation.unmeasured(situation.current.present), *_probed_again(situation)]
     waited_s = situation.now - _last_change_at(situation)
     if missing and (waited_s < _patience_s(situation) or not situation.measured):
         return WaitingForFacts(tuple(missing))
     return None
+
+
+def _probed_again(situation: Situation) -> list[str]:
+    """Returns the flavors that were measured before, and of which the last move added a node that has not reported."""
+    moves = situation.history.moves
+    if not moves or moves[-1].phase is not MovePhase.DONE or situation.current != moves[-1].target:
+        return []
+    now, settings = situation.observations[-1:], situation.settings
+    reported = Counter(fact.flavor for seen in now for fact in seen.facts if is_usable(fact, seen.at, settings))
+    again = [flavor for flavor in moves[-1].probed if flavor in situation.measured]
+    return [flavor for flavor in again if reported[flavor] < situation.current.count(flavor)]
 
 
 def _patience_s(situation: Situation) -> float:

@@ -19,7 +19,7 @@ from controller.domain.objective import Objective
 from controller.domain.reasons import Reason
 from controller.domain.reasons.limits import BudgetOutOfReach, DeadlineAndBudgetOutOfReach, DeadlineOutOfReach
 
-TRIES = 3
+TRIES = 8
 """The most searches for a fleet that keeps deadline and budget. A search leaves the cost of the switch out, so its
 result may break them."""
 

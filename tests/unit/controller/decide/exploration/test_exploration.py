@@ -158,15 +158,16 @@ def test_slower_quantiles_that_gain_nothing_add_nothing() -> None:
     assert probe.gain_usd == pytest.approx(gains[0], rel=2e-3)
 
 
-MANY = {"w": (1.0, 900.0), "x": (1.0, 500.0), "y": (1.0, 700.0), "z": (1.0, 1100.0)}
+SPEEDS_OF_MANY = {"u": 600.0, "v": 800.0, "w": 900.0, "x": 500.0, "y": 700.0, "z": 1100.0}
+MANY = {flavor: (1.0, tokens_per_s) for flavor, tokens_per_s in SPEEDS_OF_MANY.items()}
 ROOMY = Limits(1, 8)
 
 
 def test_the_most_gain_for_the_money_comes_first_and_only_so_many_at_once() -> None:
     target, probes = exploring(MANY, limits=ROOMY).worthwhile()
-    assert len(MANY) > MAX_PROBES_PER_MOVE == 3
-    assert [probe.flavor for probe in probes] == ["z", "w", "y"]
-    assert target == Fleet({"a": 2, "w": 1, "y": 1, "z": 1})
+    assert len(MANY) > MAX_PROBES_PER_MOVE == 5
+    assert [probe.flavor for probe in probes] == ["z", "w", "v", "y", "u"]
+    assert target == Fleet({"a": 2, "u": 1, "v": 1, "w": 1, "y": 1, "z": 1})
 
 
 def test_what_was_measured_surely_in_this_run_or_runs_already_is_not_measured_again() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from statistics import NormalDist
 
 import pytest
 
+from controller.decide.exploration.probes import Exploration
 from controller.decide.exploration.second_looks import (
     BAD_SHARE,
     BAD_SPEED,
@@ -22,7 +24,8 @@ from controller.decide.model.situation import Situation
 from controller.decide.model.speeds import Speed
 from controller.decide.samples.credits import Burst
 from controller.decide.settings import DecideSettings
-from controller.domain import Flavor, Fleet, History, Limits
+from controller.domain import Flavor, Fleet, History, Limits, Move, MovePhase
+from controller.domain.reasons import Said
 from tests.unit.controller.decide.exploration.test_exploration import exploring
 
 USD_PER_HOUR = {"c5.large": 0.085, "m5.large": 0.096, "r5.large": 0.126}
@@ -200,3 +203,29 @@ def test_a_flavor_whose_only_node_may_be_bad_gets_another_one_while_that_node_ru
         one.forecaster.situation.usd_per_hour["b"] = 0.96  # type: ignore[index]
         grown[nodes] = one.worthwhile()[0]
     assert grown == {1: Fleet({"a": 1, "b": 2}), 2: Fleet({"a": 1, "b": 1})}
+
+
+@pytest.mark.parametrize(
+    ("probes", "looked_at"),
+    [
+        ([], True),
+        ([MovePhase.DONE], True),
+        ([MovePhase.DONE, MovePhase.ROLLED_BACK], True),
+        ([MovePhase.DONE, MovePhase.DONE], False),
+    ],
+    ids=["none", "one has told", "one could not be had", "one has told nothing"],
+)
+def test_a_flavor_of_which_more_nodes_were_tried_than_have_told_anything_is_left_alone(
+    probes: list[MovePhase], looked_at: bool
+) -> None:
+    flavors = {name: Flavor(name, vcpus=2) for name in ("a", "b", "c")}
+    speeds = {name: Speed(100.0, 0.01, steps=500, nodes=4) for name in ("a", "c")}
+    speeds["b"] = Speed(80.0, 0.01, steps=100, nodes=1)
+    fleet = Fleet({"a": 1, "b": 1})
+    one = exploring({"c": (9.0, 100.0)}, fleet, Limits(1, 3), speeds=speeds, flavors=flavors, steps=200_000)
+    probe = Move(1, 0.0, Fleet({"a": 1}), fleet, Said("to measure"), is_probe=True)
+    history = History(tuple(replace(probe, phase=phase) for phase in probes))
+    situation = replace(one.forecaster.situation, history=history)
+    situation.__dict__["speeds"] = speeds
+    outlook = Exploration(replace(one.forecaster, situation=situation), one.base).outlook
+    assert ("b" in outlook.closer_looks(fleet)) == looked_at

@@ -46,9 +46,34 @@ def test_the_speed_of_what_runs_spreads_as_it_was_measured() -> None:
 
 def test_new_nodes_differ_and_may_come_late() -> None:
     """A step takes 2.5 s on two `b`, so that a thousand take 2,500 s. Two of two nodes are new."""
-    found = spread(with_deadline(6000.0, b=0.04), TWO_B)
+    found = spread(with_deadline(6000.0, b=0.04), TWO_B, works_meanwhile=False)
     assert found.speeds == pytest.approx(math.sqrt(0.04**2 + NODE_LOG_SD**2 / 2))
     assert found.rest == pytest.approx(math.hypot(MODEL_LOG_SD, SWITCH_SD * TIMES.grow_s / 2500))
+
+
+@pytest.mark.parametrize(
+    ("target", "budget_usd", "lost"),
+    [
+        (TWO_B, None, 0.5),  # a step there takes 2.5 s instead of 5 s
+        (Fleet({"a": 2, "b": 2}), None, 2 / 3),  # 1.67 s
+        (Fleet({"a": 3}), None, 1 / 3),
+        (Fleet({"b": 1}), None, 0.0),  # as slow as the present fleet
+        (TWO_B, 1000.0, 1.0),
+    ],
+)
+def test_while_new_nodes_are_late_the_present_fleet_works(target: Fleet, budget_usd: float | None, lost: float) -> None:
+    one = forecaster(limits=Limits(deadline_at=NOW + 6000.0, budget_usd=budget_usd))
+    late_s = SWITCH_SD * TIMES.grow_s * lost
+    rest_s = one.remaining_steps * one.model.step_time_s(target)
+    assert spread(one, target).rest == pytest.approx(math.hypot(MODEL_LOG_SD, late_s / rest_s))
+
+
+def test_where_nothing_works_meanwhile_each_second_that_new_nodes_are_late_is_lost() -> None:
+    one = forecaster(limits=Limits(deadline_at=NOW + 6000.0))
+    gone = replace(one, situation=replace(one.situation, current=Fleet({})))
+    unknown = replace(one, situation=replace(one.situation, current=Fleet({"new": 1})))
+    lost = math.hypot(MODEL_LOG_SD, SWITCH_SD * TIMES.grow_s / 2500)
+    assert spread(gone, TWO_B).rest == spread(unknown, TWO_B).rest == pytest.approx(lost)
 
 
 def brief(step_s: float, steps: int) -> Forecaster:
@@ -72,7 +97,7 @@ def test_an_error_shows_after_a_window_of_steps_or_at_the_end_of_the_work(
 def test_a_new_node_is_late_by_the_rest_of_the_work_at_most() -> None:
     """10 steps on two `b` take 25 s. A new node may need 50 s longer than expected."""
     one = forecaster(limits=Limits(deadline_at=NOW + 6000.0), steps=10)
-    assert spread(one, TWO_B).rest == pytest.approx(math.hypot(MODEL_LOG_SD, 1.0))
+    assert spread(one, TWO_B, works_meanwhile=False).rest == pytest.approx(math.hypot(MODEL_LOG_SD, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,45 @@ def test_the_wait_is_as_long_as_slow_steps_need(training: Any, step_s: float, li
         assert waiting_reason(missing) == reason
 
 
+def test_another_node_of_a_flavor_that_was_measured_is_waited_for_until_it_reports(training: Any) -> None:
+    training.fleet = Fleet({"t2.large": 5, "c5.large": 2})
+    only_one = probing(training, window=40, source=Fleet({"t2.large": 5, "c5.large": 1}))
+    assert waiting_reason(only_one) is None, "both report"
+    present = only_one.observations[-1]
+    (first, _) = (fact for fact in present.facts if fact.flavor == "c5.large")
+    others = [fact for fact in present.facts if fact.flavor != "c5.large"]
+    silent = replace_present(only_one, replace(present, facts=(*others, first)))
+    assert waiting_reason(silent) == WaitingForFacts(("c5.large",))
+    brief = replace(first, instance_id="i-new", window=silent.settings.minimum_window - 1)
+    assert waiting_reason(replace_present(only_one, replace(present, facts=(*others, first, brief)))) is not None
+    ended_at = silent.history.moves[-1].changed_at
+    assert waiting_reason(replace_time(silent, ended_at + 899.0)) is not None
+    assert waiting_reason(replace_time(silent, ended_at + 900.0)) is None, "it never reports"
+
+
+def test_after_other_moves_nodes_of_measured_flavors_are_not_waited_for(training: Any) -> None:
+    training.fleet = Fleet({"t2.large": 5, "c5.large": 2})
+    one = probing(training, window=40, source=Fleet({"t2.large": 5, "c5.large": 1}))
+    mute = replace_present(one, replace(one.observations[-1], facts=()))
+    assert waiting_reason(mute) == WaitingForFacts(("c5.large",))
+    (move,) = mute.history.moves
+    for other in (
+        replace(move, is_probe=False),
+        replace(move, phase=MovePhase.ROLLED_BACK),
+        replace(move, target=Fleet({"t2.large": 5, "c5.large": 2, "m5.large": 1})),
+    ):
+        changed = replace(mute, history=replace(mute.history, moves=(other,)))
+        changed.__dict__["speeds"] = mute.speeds
+        assert waiting_reason(changed) is None
+
+
+def replace_time(one: Situation, now: float) -> Situation:
+    """The same speeds at another time."""
+    made = replace(one, now=now)
+    made.__dict__["speeds"] = one.speeds
+    return made
+
+
 def test_while_nothing_at_all_is_measured_there_is_no_limit(training: Any) -> None:
     training.window = 1
     one = situation(training, training.now + 1e6)

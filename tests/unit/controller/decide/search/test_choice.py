@@ -204,6 +204,15 @@ def test_where_no_other_fleet_is_left_the_search_ends_with_the_one_that_overruns
     assert forecast is not None and forecast.target == fleet(4)
 
 
+def test_a_fleet_is_found_that_keeps_a_deadline_where_each_node_more_needs_more_to_spare() -> None:
+    """n slow nodes take 6 h / n, and need 4% to spare for each: 24 are the fewest within half an hour."""
+    one = forecaster(hours=0.5, limits=Limits(1, 60), head_usd_per_hour=0.0)
+    one = replace(one, bounds=Bounds({"slow": 60}, 1, 60))
+    forecast = _best_within(one, Objective.COST, lambda target: 0.04 * target.size)
+    assert forecast is not None and one.keeps(forecast, 0.04 * forecast.target.size)
+    assert forecast.target in (fleet(24), fleet(25))
+
+
 WITHIN = Bounds({"slow": 4}, 1, 4, max_usd_per_hour=2.0, max_step_s=2.0, max_usd_per_step=0.02)
 
 
