@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from controller.decide.model.fleet_model import FleetModel
-from controller.decide.model.forecaster import Forecaster
+from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster
 from controller.decide.model.situation import Situation
 from controller.decide.samples.windows import is_usable
 from controller.domain import Fleet, Move, MovePhase
@@ -131,14 +131,14 @@ def _patience_s(situation: Situation) -> float:
 
 
 def ending_reason(situation: Situation, model: FleetModel) -> Reason | None:
-    """Returns why it is too late for a move; None where enough of the work remains."""
+    """Returns why it is too late for a move; None where enough of the work remains, or the deadline asks for one."""
     progress, settings = situation.progress, situation.settings
     if progress is None or not progress.total_steps:
         return ProgressUnknown()
     if not progress.remaining_steps:
         return NoStepsLeft()
     share = progress.remaining_steps / progress.total_steps
-    if share < settings.end_guard_share:
+    if share < settings.end_guard_share and not _is_late(situation, model):
         return FewStepsLeft(share, settings.end_guard_share)
     if model.knows(situation.current):
         remaining_s = progress.remaining_steps * model.step_time_s(situation.current)
@@ -146,6 +146,14 @@ def ending_reason(situation: Situation, model: FleetModel) -> Reason | None:
         if remaining_s < guard_s:
             return EndsSoon(remaining_s, guard_s)
     return None
+
+
+def _is_late(situation: Situation, model: FleetModel) -> bool:
+    """Tells whether the present fleet is expected to miss the deadline."""
+    forecaster = Forecaster.of(situation, model, situation.bounds)
+    if forecaster.time_left_s is None or not forecaster.knows_current:
+        return False
+    return forecaster.overrun(forecaster.stay, LEAST_MARGIN).seconds > 0
 
 
 def overlap_reason(forecaster: Forecaster, target: Fleet) -> WithinUncertainty | None:

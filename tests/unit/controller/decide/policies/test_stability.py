@@ -300,6 +300,21 @@ def test_too_few_steps_are_a_reason_to_stay(training: Any, step: int, share: flo
     assert found == (None if share is None else FewStepsLeft(pytest.approx(share), 0.03))
 
 
+@pytest.mark.parametrize(("spare_s", "may_move"), [(None, False), (100.0, False), (1.0, True), (-100.0, True)])
+def test_in_the_last_steps_a_deadline_that_the_present_fleet_misses_is_a_reason_to_move(
+    training: Any, spare_s: float | None, may_move: bool
+) -> None:
+    """1,000 of 100,000 steps remain. Less than half a percent of them to spare is taken for missed."""
+    one = replace(situation(training, end_guard_share=0.03), progress=progress(99_000, 100_000))
+    model = one.model()
+    assert model is not None
+    rest_s = 1000 * model.step_time_s(one.current)
+    assert 0.005 * rest_s > 1.0 and rest_s > 300.0
+    deadline_at = None if spare_s is None else one.now + rest_s + spare_s
+    due = replace(one, limits=replace(one.limits, deadline_at=deadline_at))
+    assert ending_reason(due, model) == (None if may_move else FewStepsLeft(pytest.approx(0.01), 0.03))
+
+
 @pytest.mark.parametrize(("guard_s", "counts_s"), [(0.0, 100.0), (99.0, 100.0), (250.0, 250.0)])
 def test_work_that_ends_before_a_move_could_is_left_alone(training: Any, guard_s: float, counts_s: float) -> None:
     one = situation(training)
