@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 
-from controller.decide.samples.windows import expected_error, is_usable, median
+from controller.decide.samples.slowest import Slowest
+from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings
-from controller.domain import Fact, Observation
+from controller.domain import Observation
 
 RIDGE = 1e-3
 """Weight of the ridge, which shares a single measured size fairly among the terms."""
 MIN_REPORTING_SHARE = 0.5
 ENOUGH_REPORTING = 8
 """An observation tells nothing about the slowest rank when fewer ranks than this report."""
-EVEN_SIGMAS = 3.0
-"""Ranks compute equally long where their windows differ by no more than so many standard errors."""
 
 
 def _terms(world_size: int) -> tuple[float, float, float, float]:
@@ -42,12 +41,12 @@ class Communication:
         return sum(c * term for c, term in zip(self.coefficients, _terms(world_size), strict=True))
 
 
-def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, float] | None:
+def _sample(observation: Observation, slowest: Slowest) -> tuple[int, float] | None:
     """Returns world size and communication time of an observation: iteration time less the slowest rank's computing."""
     facts = [
         fact
         for fact in observation.facts
-        if is_usable(fact, observation.at, settings)
+        if is_usable(fact, observation.at, slowest.settings)
         and fact.iteration_time_s is not None
         and math.isfinite(fact.iteration_time_s)
         and fact.iteration_time_s > 0
@@ -61,31 +60,27 @@ def _sample(observation: Observation, settings: DecideSettings) -> tuple[int, fl
     if len(facts) < min(MIN_REPORTING_SHARE * world_size, ENOUGH_REPORTING):
         return None
     iteration_s = median([fact.iteration_time_s for fact in facts if fact.iteration_time_s])
-    return world_size, max(0.0, iteration_s - _slowest_s(facts, iteration_s))
+    return world_size, max(0.0, iteration_s - slowest.seconds(facts, observation.at, iteration_s))
 
 
-def _slowest_s(facts: Sequence[Fact], iteration_s: float) -> float:
-    """Returns the seconds that the slowest rank computes in a step.
-
-    Where ranks compute equally long, the longest of their windows is the one with the most noise, so the middle one
-    tells. A window in which a rank computed for longer than the step took is an outlier.
-    """
-    noise = math.exp(EVEN_SIGMAS * expected_error(median([fact.window for fact in facts])))
-    computed = [fact.compute_time_s for fact in facts if fact.compute_time_s]
-    sound = [seconds for seconds in computed if seconds <= iteration_s * noise] or computed
-    middle, slowest = median(sound), max(sound)
-    return slowest if slowest > middle * noise else middle
-
-
-def fit_communication(observations: Iterable[Observation], settings: DecideSettings) -> Communication:
+def fit_communication(
+    observations: Iterable[Observation], settings: DecideSettings, slowest: Slowest | None = None
+) -> Communication:
     """Fits t_comm(N) by non-negative least squares, as Ernest does (Venkataraman et al., NSDI 2016).
 
     With nothing measured it is zero. With one world size measured, the terms share it, so that the extrapolation lies
     between "the same at any size" and "in proportion to the size".
+
+    Args:
+        observations: What was seen.
+        settings: What a usable fact is.
+        slowest: The slowest rank in each observation, where that is worked out already.
     """
+    seen = tuple(observations)
+    slowest = slowest or Slowest(seen, settings)
     by_size: dict[int, list[float]] = {}
-    for observation in observations:
-        sample = _sample(observation, settings)
+    for observation in seen:
+        sample = _sample(observation, slowest)
         if sample is not None and sample[0] > 1:
             by_size.setdefault(sample[0], []).append(sample[1])
     if not by_size:

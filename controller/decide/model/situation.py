@@ -22,6 +22,7 @@ from controller.decide.model.traffic import Traffic, expected_traffic
 from controller.decide.samples.credits import Accounts, Burst, told_of
 from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
+from controller.decide.samples.slowest import Slowest
 from controller.decide.samples.starts import began_to_train, last_seen
 from controller.decide.settings import DecideSettings
 from controller.domain import (
@@ -93,7 +94,12 @@ class Situation:
         """Communication time by world size, fitted to what was measured."""
         if not self.settings.count_communication:
             return Communication()
-        return fit_communication(self.observations, self.settings)
+        return fit_communication(self.observations, self.settings, self._slowest)
+
+    @cached_property
+    def _slowest(self) -> Slowest:
+        """The slowest rank in each observation."""
+        return Slowest(self.observations, self.settings)
 
     @cached_property
     def traffic(self) -> Traffic:
@@ -108,7 +114,7 @@ class Situation:
     @cached_property
     def step_time_s(self) -> float | None:
         """Seconds of a step of the present fleet, as measured lately; None while it was not measured."""
-        return measured_step_time_s(self.observations, self.current, self.settings)
+        return measured_step_time_s(self.observations, self.current, self.settings, self._slowest)
 
     @cached_property
     def bad_nodes(self) -> BadNodes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from controller.decide.samples.slowest import Slowest
 from controller.decide.samples.windows import is_usable, median
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Fleet, Observation, Progress
@@ -63,11 +64,20 @@ def _total(facts: Sequence[Fact]) -> float | None:
     return tokens / sum(shares) if shares and len(shares) == len(facts) else None
 
 
-def measured_step_time_s(observations: Sequence[Observation], current: Fleet, settings: DecideSettings) -> float | None:
+def measured_step_time_s(
+    observations: Sequence[Observation], current: Fleet, settings: DecideSettings, slowest: Slowest | None = None
+) -> float | None:
     """Returns the seconds of a step of the present fleet, as measured lately; None while it was not measured.
 
     Unlike the model, the measurement includes bad nodes, stragglers and whatever else is wrong with these very nodes.
+
+    Args:
+        observations: What was seen.
+        current: The present fleet.
+        settings: What a usable fact is.
+        slowest: The slowest rank in each observation, where that is worked out already.
     """
+    slowest = slowest or Slowest(observations, settings)
     times: list[float] = []
     for observation in reversed(observations):
         if observation.fleet != current or len(times) >= RECENT_STEP_TIMES:
@@ -75,7 +85,8 @@ def measured_step_time_s(observations: Sequence[Observation], current: Fleet, se
         of_all = [fact for fact in _usable(observation, settings) if fact.world_size == current.size]
         sound = [f.iteration_time_s for f in of_all if f.iteration_time_s and 0 < f.iteration_time_s < math.inf]
         if sound:
-            times.append(median(sound) - _passing_s(of_all, settings))
+            iteration_s = median(sound)
+            times.append(iteration_s - _passing_s(of_all, observation.at, iteration_s, slowest))
     return median(times) if times else None
 
 
@@ -83,10 +94,10 @@ def _usable(observation: Observation, settings: DecideSettings) -> list[Fact]:
     return [fact for fact in observation.facts if is_usable(fact, observation.at, settings)]
 
 
-def _passing_s(facts: Sequence[Fact], settings: DecideSettings) -> float:
+def _passing_s(facts: Sequence[Fact], at: float, iteration_s: float, slowest: Slowest) -> float:
     """Returns the seconds by which ranks hold a step up because their share of the batch is being adapted."""
-    if settings.batches is Batches.EQUAL:
+    if slowest.settings.batches is Batches.EQUAL:
         return 0.0
     work = [(fact.tokens, fact.compute_time_s) for fact in facts if fact.tokens and fact.compute_time_s]
     even_s = sum(tokens for tokens, _ in work) / sum(tokens / seconds for tokens, seconds in work)
-    return max(0.0, max(seconds for _, seconds in work) - SETTLED_IMBALANCE * even_s)
+    return max(0.0, slowest.seconds(facts, at, iteration_s) - SETTLED_IMBALANCE * even_s)
