@@ -29,7 +29,7 @@ BETTER_THAN_PROBING = 0.01
 """A leap is preferred to a probe where it is expected to save this share of the rest of the work more."""
 LEAST_SAVING = 0.02
 """A leap must be expected to save this share of the rest of the work, beyond what it may cost where it is wrong."""
-LEAST_CHANCE = 0.5
+LEAST_CHANCE = 0.25
 """The least chance to keep a deadline or a budget that no known fleet keeps."""
 
 

@@ -24,6 +24,7 @@ from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
 from controller.decide.samples.slowest import Slowest
 from controller.decide.samples.starts import began_to_train, last_seen
+from controller.decide.samples.windows import fallen
 from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,
@@ -100,6 +101,12 @@ class Situation:
     def _slowest(self) -> Slowest:
         """The slowest rank in each observation."""
         return Slowest(self.observations, self.settings)
+
+    @cached_property
+    def fallen(self) -> list[str]:
+        """The flavors whose nodes have just become far slower. Their measured speeds do not tell it yet."""
+        windows = self._slowest.windows
+        return [flavor for present in self.observations[-1:] for flavor in fallen(windows, present, self.settings)]
 
     @cached_property
     def traffic(self) -> Traffic:

@@ -102,6 +102,8 @@ def waiting_reason(situation: Situation) -> Reason | None:
         return NoWorkerRuns()
     missing = [*situation.unmeasured(situation.current.present), *_probed_again(situation)]
     waited_s = situation.now - _last_change_at(situation)
+    if situation.fallen:
+        return WaitingForFacts(tuple(situation.fallen))
     if missing and (waited_s < _patience_s(situation) or not situation.measured):
         return WaitingForFacts(tuple(missing))
     return None

@@ -8,7 +8,7 @@ A change-point test finds the last change. A node's level has changed where the 
 in logarithms of speed. It is Hampel's identifier (Davies and Gather, "The Identification of Multiple Outliers", Journal
 of the American Statistical Association 88, 1993) for a group of samples: medians, so that single windows with a heavy
 tail change nothing. The change is put where the samples cross the middle of both levels. Three windows after it, it is
-found. Where all nodes of a flavor that run fall together and far, three windows of all of them are enough.
+found. Where most nodes of a flavor that run fall together and far, three windows of all of them are enough.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ HISTORY_SAMPLES = 20
 SHIFT = 0.10
 """A node has changed when its last samples differ by more than this share. Its earlier samples no longer count."""
 COMMON_FALL = 0.30
-"""Nodes of a flavor fall together where each of them loses more than this share of its speed."""
+"""Nodes of a flavor fall far where each of them loses more than this share of its speed."""
+COMMON_SHARE = 0.75
+"""They fall together where this share of them does."""
 STEADY_SHARE = 1 / 3
 """A lower level is steady where its samples vary by less than this share of the drop."""
 MAD_TO_SIGMA = 1.4826
@@ -69,9 +71,10 @@ def _last_shift(samples: Sequence[Sample], windows: int = RECENT_SAMPLES) -> int
 
 
 def common_falls(nodes: Mapping[str, Sequence[Sample]]) -> dict[str, Fall]:
-    """Returns by instance how all nodes that run have fallen together; none where they have not.
+    """Returns by instance how most of the nodes that run have fallen together; none where they have not.
 
-    Each has a few windows since, but all of them together have as many as are asked of a single node.
+    Each has a few windows since, but all of them together have as many as are asked of a single node. Nodes that began
+    later may be as fast as before.
     """
     latest = max(samples[-1].at for samples in nodes.values())
     running = {node: samples for node, samples in nodes.items() if samples[-1].at == latest}
@@ -79,9 +82,10 @@ def common_falls(nodes: Mapping[str, Sequence[Sample]]) -> dict[str, Fall]:
     if windows >= RECENT_SAMPLES:
         return {}
     found = {node: fall for node, samples in running.items() if (fall := last_fall(samples, windows)) is not None}
-    drops = [fall.before - fall.after for fall in found.values()]
-    is_common = len(found) == len(running) and min(drops) > -math.log(1 - COMMON_FALL)
-    return found if is_common and max(drops) - min(drops) <= STEADY_SHARE * max(drops) else {}
+    far = {node: fall for node, fall in found.items() if fall.before - fall.after > -math.log(1 - COMMON_FALL)}
+    middle = median([fall.before - fall.after for fall in far.values()]) if far else 0.0
+    alike = {n: fall for n, fall in far.items() if abs(fall.before - fall.after - middle) <= STEADY_SHARE * middle}
+    return alike if len(alike) >= COMMON_SHARE * len(running) else {}
 
 
 def last_fall(samples: Sequence[Sample], windows: int = RECENT_SAMPLES) -> Fall | None:

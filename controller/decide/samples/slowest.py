@@ -53,7 +53,7 @@ class Slowest:
 
         Of two windows the faster one tells: a rank may be slow by accident, but not fast.
         """
-        windows = self._windows.get(fact.instance_id, ())
+        windows = self.windows.get(fact.instance_id, ())
         here = bisect_right(windows, at, key=lambda window: window.at) - 1
         first = max(0, min(here - 1, len(windows) - NEIGHBOURS))
         paces = sorted(-window.log_speed for window in windows[first : first + NEIGHBOURS])
@@ -62,8 +62,8 @@ class Slowest:
         return min(_computed_s(fact), fact.tokens * math.exp(paces[(len(paces) - 1) // 2]))
 
     @cached_property
-    def _windows(self) -> dict[str, list[Sample]]:
-        """Returns the windows of each instance, oldest first."""
+    def windows(self) -> dict[str, list[Sample]]:
+        """The windows of each instance, oldest first."""
         found: dict[str, list[Sample]] = {}
         for nodes in samples_of(self.observations, self.settings).values():
             found.update(nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.decide.settings import DecideSettings
@@ -13,6 +13,8 @@ PRIOR_STEP_CV = 0.10
 """Coefficient of variation of one step's compute time that is assumed before it is measured."""
 MEDIAN_EFFICIENCY = math.sqrt(math.pi / 2)
 """A median's standard error over a mean's, for normal noise."""
+FALLEN_SHARE = 0.75
+"""Nodes that run at less than this share of their speed have fallen: steps of ten percent are not that far off."""
 _COUNTING_STATES = (TrainingState.TRAINING, TrainingState.DRAINING)
 
 
@@ -27,6 +29,8 @@ class Sample:
     """When it was seen, seconds since the epoch."""
     steal_share: float | None = None
     """The share of processor time that the node was not given, 0 to 1."""
+    step: int = 0
+    """The last step of the window."""
 
 
 def is_positive(value: float | None) -> bool:
@@ -57,11 +61,37 @@ def samples_of(observations: Iterable[Observation], settings: DecideSettings) ->
             if previous is not None and 0 <= fact.step - previous < fact.window:
                 continue
             last_step[fact.instance_id] = fact.step
-            assert fact.tokens is not None and fact.compute_time_s is not None
-            log_speed = math.log(fact.tokens / fact.compute_time_s)
-            sample = Sample(log_speed, fact.window, fact.compute_time_s, observation.at, fact.steal_share)
-            found.setdefault(fact.flavor, {}).setdefault(fact.instance_id, []).append(sample)
+            found.setdefault(fact.flavor, {}).setdefault(fact.instance_id, []).append(_sample(fact, observation.at))
     return found
+
+
+def _sample(fact: Fact, at: float) -> Sample:
+    """Returns the window of a usable fact."""
+    assert fact.tokens is not None and fact.compute_time_s is not None
+    log_speed = math.log(fact.tokens / fact.compute_time_s)
+    return Sample(log_speed, fact.window, fact.compute_time_s, at, fact.steal_share, fact.step)
+
+
+def fallen(windows: Mapping[str, Sequence[Sample]], present: Observation, settings: DecideSettings) -> list[str]:
+    """Returns the flavors whose nodes have become far slower since their last window, as facts of the moment tell.
+
+    These facts overlap that window, so that they do not count yet. Facts that no step has renewed for
+    `measure_timeout_s` are left out: what stands still has not become slow.
+
+    Args:
+        windows: The windows of each instance, oldest first.
+        present: The observation of the moment.
+        settings: What a usable fact is.
+    """
+    shares: dict[str, list[float]] = {}
+    for fact in present.facts:
+        counted = windows.get(fact.instance_id)
+        is_renewed = present.at - fact.updated_at < settings.measure_timeout_s
+        if counted and is_renewed and is_usable(fact, present.at, settings):
+            is_new = fact.step != counted[-1].step
+            now = _sample(fact, present.at).log_speed if is_new else counted[-1].log_speed
+            shares.setdefault(fact.flavor, []).append(math.exp(now - counted[-1].log_speed))
+    return sorted(flavor for flavor, of_nodes in shares.items() if median(of_nodes) < FALLEN_SHARE)
 
 
 def expected_error(window: float) -> float:

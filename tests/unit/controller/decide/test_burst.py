@@ -250,12 +250,12 @@ def test_when_all_nodes_fall_together_one_window_of_each_is_enough() -> None:
 @pytest.mark.parametrize(
     "speeds",
     [
-        {**dict.fromkeys(NODES, BASELINE), NODES[0]: FULL},
+        {**dict.fromkeys(NODES, BASELINE), NODES[0]: FULL, NODES[1]: FULL},
         dict.fromkeys(NODES, 0.8 * FULL),
         {node: FULL * 0.7 / (1 + number) for number, node in enumerate(NODES)},
     ],
 )
-def test_one_window_is_not_enough_where_one_keeps_its_speed_or_the_fall_is_small_or_uneven(
+def test_one_window_is_not_enough_where_a_third_keeps_its_speed_or_the_fall_is_small_or_uneven(
     speeds: dict[str, float],
 ) -> None:
     training = Burst(6 * FRESH_S, UNKNOWN)

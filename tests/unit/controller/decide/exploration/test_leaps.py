@@ -15,6 +15,7 @@ from controller.decide.exploration.leaps import (
     LEAST_CHANCE,
     LEAST_SAVING,
     MOST_JUDGED,
+    POINTS,
     QUANTILES,
     Leap,
     Leaps,
@@ -198,17 +199,19 @@ def test_in_need_more_than_the_confidence_that_is_asked_for_is_worth_nothing() -
     assert leaps_of(exploring({"n": (9.0, 600.0)}, steps=2000))._chance_that_counts(leap) == 0.0
 
 
-def test_in_need_an_even_chance_to_keep_the_deadline_is_enough() -> None:
-    """At the expected speed the deadline would be kept to the second."""
+@pytest.mark.parametrize(("at_quantile", "is_made"), [(6, True), (7, False)])
+def test_in_need_a_chance_of_a_quarter_to_keep_the_deadline_is_enough(at_quantile: int, is_made: bool) -> None:
+    """At this one of the eight speeds of equal chance the deadline would be kept to the second."""
     new, steps = {"n": (9.0, 600.0)}, 2000
     free = exploring(new, steps=steps)
-    known = replace(free.forecaster, model=free.forecaster.model.with_speeds({"n": 600.0}))
+    speed = free.guesses["n"].at(QUANTILES[at_quantile])
+    known = replace(free.forecaster, model=free.forecaster.model.with_speeds({"n": speed}))
     needed_s = known.forecast(Fleet({"n": 2})).remaining_s * (1 + LEAST_MARGIN)
-    one = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + needed_s))
-    assert leap_of(one).chance_kept == LEAST_CHANCE == 0.5
-    less = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + 0.95 * needed_s))
-    assert [leap.chance_kept < LEAST_CHANCE for leap in leaps_of(less)._judged()] == [True]
-    assert less.leap() is None
+    one = exploring(new, steps=steps, limits=Limits(1, 2, deadline_at=1000.0 + needed_s + 1e-6))
+    (judged,) = leaps_of(one)._judged()
+    assert judged.chance_kept == 1 - at_quantile / POINTS
+    assert LEAST_CHANCE == 0.25
+    assert (one.leap() is not None) == is_made
 
 
 def test_a_leap_does_not_risk_a_deadline_that_is_kept_without_it() -> None:

@@ -239,6 +239,30 @@ def test_another_node_of_a_flavor_that_was_measured_is_waited_for_until_it_repor
     assert waiting_reason(replace_time(silent, ended_at + 900.0)) is None, "it never reports"
 
 
+@pytest.mark.parametrize(
+    ("share", "further", "waits"),
+    [(0.7, 10, True), (0.8, 10, False), (0.7, 0, False)],
+    ids=["far slower", "a little slower", "the window that counts"],
+)
+def test_nodes_that_have_just_become_slow_are_waited_for_until_that_counts(
+    training: Any, share: float, further: int, waits: bool
+) -> None:
+    """The facts of the moment have ten steps that are new: their window of fifty overlaps the last one that counts."""
+    one = situation(training)
+    earlier = one.observations[-1]
+    facts = tuple(
+        replace(fact, step=fact.step + further, compute_time_s=fact.compute_time_s / share)
+        if fact.flavor == "c5.large"
+        else replace(fact, step=fact.step + further)
+        for fact in earlier.facts
+    )
+    later = replace(one, observations=(earlier, replace(earlier, at=earlier.at + 10.0, facts=facts)))
+    assert later.fallen == (["c5.large"] if waits else [])
+    assert waiting_reason(later) == (WaitingForFacts(("c5.large",)) if waits else None)
+    stands_still = replace(one, observations=(earlier, replace(earlier, at=earlier.at + 900.0, facts=facts)))
+    assert waiting_reason(stands_still) is None
+
+
 def test_after_other_moves_nodes_of_measured_flavors_are_not_waited_for(training: Any) -> None:
     training.fleet = Fleet({"t2.large": 5, "c5.large": 2})
     one = probing(training, window=40, source=Fleet({"t2.large": 5, "c5.large": 1}))

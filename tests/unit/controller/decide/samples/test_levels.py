@@ -68,3 +68,15 @@ def test_drops_of_a_common_fall_differ_by_no_more_than_a_third(least: float, is_
 def test_a_node_that_runs_alone_has_no_common_fall() -> None:
     ended = [Sample(1.0, 50, 1.0, 50.0 + number) for number in range(6)]
     assert common_falls({"runs": samples(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), "ended": ended}) == {}
+
+
+@pytest.mark.parametrize(("fast", "is_common"), [(0, True), (1, True), (2, False)])
+def test_a_quarter_of_the_nodes_may_keep_their_speed_as_younger_ones_do(fast: int, is_common: bool) -> None:
+    nodes = {f"slow-{n}": samples(1.0, 1.0, 1.0, 0.0) for n in range(4)}
+    young = {f"young-{n}": samples(1.0, 1.0, 1.0, 1.0) for n in range(fast)}
+    assert set(common_falls({**nodes, **young})) == (set(nodes) if is_common else set())
+
+
+def test_a_node_that_falls_much_further_than_the_others_falls_alone() -> None:
+    nodes = {f"slow-{n}": samples(1.0, 1.0, 1.0, 0.0) for n in range(4)}
+    assert set(common_falls({**nodes, "other": samples(3.0, 3.0, 3.0, 0.0)})) == set(nodes)
