@@ -50,14 +50,14 @@ def _quantiles(values: Sequence[float]) -> dict[str, float | None] | None:
     if not values:
         return None
     return {
-        "median": _finite(float(np.median(values))),
-        "p95": _finite(float(np.quantile(values, 0.95))),
-        "mean": _finite(float(np.mean(values))),
-        "worst": _finite(float(np.max(values))),
+        "median": finite(float(np.median(values))),
+        "p95": finite(float(np.quantile(values, 0.95))),
+        "mean": finite(float(np.mean(values))),
+        "worst": finite(float(np.max(values))),
     }
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
     """Returns a rounded number; None for an infinite one, which JSON does not have."""
     return round(value, 4) if np.isfinite(value) else None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -31,7 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np  # noqa: E402
 
 from controller.decide import Objective  # noqa: E402
-from controller.simulate.compare import COMPARED, Row, compare, summary  # noqa: E402
+from controller.simulate.compare import COMPARED, Row, compare, finite, summary  # noqa: E402
 from controller.simulate.families import FAMILIES, family_scenario  # noqa: E402
 from controller.simulate.kept_rows import KeptRows  # noqa: E402
 from controller.simulate.plot import plot_shares  # noqa: E402
@@ -85,7 +86,7 @@ def of_family(family: str, rows: Rows) -> dict[str, object]:
         "says": FAMILIES[family].says,
         "policies": {policy: summary(rows[policy]) for policy in rows},
         "beaten_by_cheapest_fleet": {policy: beaten(rows, policy) for policy in others if OURS in rows},
-        "over_oracle": {p: [round(row.over_oracle, 4) for row in rows[p]] for p in rows if p != ORACLE},
+        "over_oracle": {p: [finite(row.over_oracle) for row in rows[p]] for p in rows if p != ORACLE},
     }
 
 
@@ -100,7 +101,8 @@ def beaten(rows: Rows, policy: str) -> dict[str, object]:
 
     `median` and `p95` are the other's cost over the oracle's, over ours. `more_expensive_share` is the share of the
     scenarios in which cheapest-fleet costs, or takes, over 2% more than the other. In those of
-    `more_expensive_with_constraints_kept_share`, the other has kept deadline and budget as well.
+    `more_expensive_with_constraints_kept_share`, the other has kept deadline and budget as well. A figure that a
+    training without end would make infinite is None.
     """
     pairs = list(zip(rows[OURS], rows[policy], strict=True))
     ours, theirs = ([pair[side].over_oracle for pair in pairs if is_about_cost(pair[0])] for side in (0, 1))
@@ -109,8 +111,8 @@ def beaten(rows: Rows, policy: str) -> dict[str, object]:
         mine for mine, other in more_expensive if False not in (other.outcome.deadline_met, other.outcome.budget_met)
     ]
     return {
-        "median": round(float(np.median(theirs) / np.median(ours)), 4),
-        "p95": round(float(np.quantile(theirs, 0.95) / np.quantile(ours, 0.95)), 4),
+        "median": finite(float(np.median(theirs) / np.median(ours))),
+        "p95": finite(float(np.quantile(theirs, 0.95) / np.quantile(ours, 0.95))),
         "more_expensive_share": round(len(more_expensive) / len(pairs), 4),
         "more_expensive_with_constraints_kept_share": round(len(kept) / len(pairs), 4),
         "examples": [mine.outcome.scenario for mine in kept[:10]],
@@ -122,10 +124,15 @@ def is_about_cost(row: Row) -> bool:
     return row.objective is Objective.COST
 
 
+def is_drawn(row: Row) -> bool:
+    """Whether its cost is in the picture: not where the training never ends, which costs without end."""
+    return is_about_cost(row) and math.isfinite(row.over_oracle)
+
+
 def draw(args: argparse.Namespace, rows: Rows) -> Path:
     """The picture beside the result file."""
     path: Path = args.output.with_suffix(".svg")
-    costs = {p: [row.over_oracle for row in rows[p] if is_about_cost(row)] for p in rows if p != ORACLE}
+    costs = {p: [row.over_oracle for row in rows[p] if is_drawn(row)] for p in rows if p != ORACLE}
     plot_shares(costs, f"{max(map(len, costs.values()))} simulated trainings for the least cost", path)
     return path
 
