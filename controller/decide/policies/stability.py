@@ -19,6 +19,7 @@ from controller.domain.reasons.deciding import (
     NoStepsLeft,
     NoWorkerRuns,
     ProgressUnknown,
+    SpeedHasFallen,
     WaitingForFacts,
     WithinUncertainty,
 )
@@ -103,7 +104,7 @@ def waiting_reason(situation: Situation) -> Reason | None:
     missing = [*situation.unmeasured(situation.current.present), *_probed_again(situation)]
     waited_s = situation.now - _last_change_at(situation)
     if situation.fallen:
-        return WaitingForFacts(tuple(situation.fallen))
+        return SpeedHasFallen(tuple(situation.fallen))
     if missing and (waited_s < _patience_s(situation) or not situation.measured):
         return WaitingForFacts(tuple(missing))
     return None

@@ -48,6 +48,14 @@ class WaitingForFacts(Reason):
 
 
 @dataclass(frozen=True)
+class SpeedHasFallen(Reason):
+    """Nodes of these flavors have just become far slower. How fast they are now is not measured yet."""
+
+    code: ClassVar[str] = "speed-has-fallen"
+    flavors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ProgressUnknown(Reason):
     """It is not known how far the training is."""
 

@@ -42,6 +42,11 @@ def _(reason: reasons.WaitingForFacts) -> str:
 
 
 @reason_in_words.register
+def _(reason: reasons.SpeedHasFallen) -> str:
+    return f"{', '.join(reason.flavors)} has just become far slower: waiting until its speed now is measured"
+
+
+@reason_in_words.register
 def _(reason: reasons.ProgressUnknown) -> str:
     return "it is not known yet how far the training is"
 

@@ -31,6 +31,7 @@ EXAMPLES: tuple[Reason, ...] = (
     d.NoWorkerRuns(),
     d.WaitingForFacts(),
     d.WaitingForFacts(("t2.large", "t2.medium")),
+    d.SpeedHasFallen(("t2.large",)),
     d.ProgressUnknown(),
     d.NoStepsLeft(),
     d.FewStepsLeft(0.021, 0.03),

@@ -32,6 +32,7 @@ from controller.domain.reasons.deciding import (
     NoStepsLeft,
     NoWorkerRuns,
     ProgressUnknown,
+    SpeedHasFallen,
     WaitingForFacts,
     WithinUncertainty,
 )
@@ -258,7 +259,7 @@ def test_nodes_that_have_just_become_slow_are_waited_for_until_that_counts(
     )
     later = replace(one, observations=(earlier, replace(earlier, at=earlier.at + 10.0, facts=facts)))
     assert later.fallen == (["c5.large"] if waits else [])
-    assert waiting_reason(later) == (WaitingForFacts(("c5.large",)) if waits else None)
+    assert waiting_reason(later) == (SpeedHasFallen(("c5.large",)) if waits else None)
     stands_still = replace(one, observations=(earlier, replace(earlier, at=earlier.at + 900.0, facts=facts)))
     assert waiting_reason(stands_still) is None
 
