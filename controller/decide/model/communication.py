@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from controller.decide.samples.slowest import Slowest
-from controller.decide.samples.windows import is_usable, median
+from controller.decide.samples.windows import is_usable, median, samples_of
 from controller.decide.settings import DecideSettings
 from controller.domain import Observation
 
@@ -74,10 +74,10 @@ def fit_communication(
     Args:
         observations: What was seen.
         settings: What a usable fact is.
-        slowest: The slowest rank in each observation, where that is worked out already.
+        slowest: What tells the slowest rank, where the windows are worked out already.
     """
     seen = tuple(observations)
-    slowest = slowest or Slowest(seen, settings)
+    slowest = slowest or Slowest(samples_of(seen, settings), settings)
     by_size: dict[int, list[float]] = {}
     for observation in seen:
         sample = _sample(observation, slowest)

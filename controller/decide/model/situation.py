@@ -24,7 +24,7 @@ from controller.decide.samples.durations import learned
 from controller.decide.samples.memory import too_small
 from controller.decide.samples.slowest import Slowest
 from controller.decide.samples.starts import began_to_train, last_seen
-from controller.decide.samples.windows import fallen
+from controller.decide.samples.windows import Samples, fallen, samples_of
 from controller.decide.settings import DecideSettings
 from controller.domain import (
     SECONDS_PER_HOUR,
@@ -62,9 +62,14 @@ class Situation:
     flavors: tuple[str, ...]
 
     @cached_property
+    def _samples(self) -> Samples:
+        """The windows that nodes have reported."""
+        return samples_of(self.observations, self.settings)
+
+    @cached_property
     def speeds(self) -> dict[str, Speed]:
         """Speeds measured in this run or in earlier ones."""
-        return measure_speeds(self.observations, self.history.earlier_speeds, self.settings, self._accounts)
+        return measure_speeds(self._samples, self.history.earlier_speeds, self.settings, self._accounts)
 
     @cached_property
     def _accounts(self) -> Accounts:
@@ -99,14 +104,14 @@ class Situation:
 
     @cached_property
     def _slowest(self) -> Slowest:
-        """The slowest rank in each observation."""
-        return Slowest(self.observations, self.settings)
+        """What tells the slowest rank of a step."""
+        return Slowest(self._samples, self.settings)
 
     @cached_property
     def fallen(self) -> list[str]:
         """The flavors whose nodes have just become far slower. Their measured speeds do not tell it yet."""
-        windows = self._slowest.windows
-        return [flavor for present in self.observations[-1:] for flavor in fallen(windows, present, self.settings)]
+        present = self.observations[-1:]
+        return [flavor for one in present for flavor in fallen(self._samples, one, self.settings)]
 
     @cached_property
     def traffic(self) -> Traffic:

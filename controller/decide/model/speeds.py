@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from controller.decide.model.tails import student_deviation, student_score
 from controller.decide.samples.credits import Accounts, Burst, Pace, pace_of
 from controller.decide.samples.levels import MAD_TO_SIGMA, since_last_shift
-from controller.decide.samples.windows import MEDIAN_EFFICIENCY, Sample, expected_error, is_positive, median, samples_of
+from controller.decide.samples.windows import MEDIAN_EFFICIENCY, Sample, Samples, expected_error, is_positive, median
 from controller.decide.settings import DecideSettings
-from controller.domain import EarlierSpeed, Observation
+from controller.domain import EarlierSpeed
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import BadNodesLeftOut, KnownFromEarlierRun, TooFewSteps
 
@@ -147,19 +147,19 @@ def _burst(levels: Mapping[str, float], good: Sequence[str], pace: Pace) -> Burs
 
 
 def measure_speeds(
-    observations: Sequence[Observation],
+    samples: Samples,
     earlier: Mapping[str, EarlierSpeed],
     settings: DecideSettings,
     accounts: Accounts = NOTHING_KNOWN,
 ) -> dict[str, Speed]:
     """Returns the speed of each flavor that was measured, now or in an earlier run.
 
-    Facts that cannot be used (`windows.is_usable`) are left out. A flavor with fewer than `minimum_steps` steps has
+    A flavor with fewer than `minimum_steps` steps has
     `is_measured=False`.
     """
     speeds: dict[str, Speed] = {}
     truth = settings.truth.tokens_per_s if settings.truth else {}
-    for flavor, nodes in samples_of(observations, settings).items():
+    for flavor, nodes in samples.items():
         pace = pace_of(flavor, settings.flavors.get(flavor), nodes, accounts)
         speed = _pooled(nodes, math.log(truth[flavor]) if flavor in truth else None, pace)
         if speed.steps < settings.minimum_steps:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from controller.decide.samples.slowest import Slowest
-from controller.decide.samples.windows import is_usable, median
+from controller.decide.samples.windows import is_usable, median, samples_of
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Fleet, Observation, Progress
 from controller.domain.batches import Batches
@@ -75,9 +75,9 @@ def measured_step_time_s(
         observations: What was seen.
         current: The present fleet.
         settings: What a usable fact is.
-        slowest: The slowest rank in each observation, where that is worked out already.
+        slowest: What tells the slowest rank, where the windows are worked out already.
     """
-    slowest = slowest or Slowest(observations, settings)
+    slowest = slowest or Slowest(samples_of(observations, settings), settings)
     times: list[float] = []
     for observation in reversed(observations):
         if observation.fleet != current or len(times) >= RECENT_STEP_TIMES:

@@ -88,13 +88,13 @@ def _is_measured_probe(situation: Situation, last: Move) -> bool:
     new = last.target.beyond(last.source).present
     speeds = [situation.measured.get(flavor) for flavor in new]
     are_measured = all(s is not None and s.steps >= least_steps and s.log_se <= AGREEING_LOG_SE for s in speeds)
-    return are_measured and {*new} <= _reporting(situation)
+    return are_measured and new.keys() <= _reporting(situation).keys()
 
 
-def _reporting(situation: Situation) -> set[str]:
-    """Returns the flavors of which a node reports at the moment."""
-    last = situation.observations[-1]
-    return {fact.flavor for fact in last.facts if is_usable(fact, last.at, situation.settings)}
+def _reporting(situation: Situation) -> Counter[str]:
+    """Returns how many nodes of each flavor report at the moment."""
+    now, settings = situation.observations[-1:], situation.settings
+    return Counter(fact.flavor for seen in now for fact in seen.facts if is_usable(fact, seen.at, settings))
 
 
 def waiting_reason(situation: Situation) -> Reason | None:
@@ -115,8 +115,7 @@ def _probed_again(situation: Situation) -> list[str]:
     moves = situation.history.moves
     if not moves or moves[-1].phase is not MovePhase.DONE or situation.current != moves[-1].target:
         return []
-    now, settings = situation.observations[-1:], situation.settings
-    reported = Counter(fact.flavor for seen in now for fact in seen.facts if is_usable(fact, seen.at, settings))
+    reported = _reporting(situation)
     again = [flavor for flavor in moves[-1].probed if flavor in situation.measured]
     return [flavor for flavor in again if reported[flavor] < situation.current.count(flavor)]
 

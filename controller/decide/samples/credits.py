@@ -313,7 +313,7 @@ def _fallen(
     alone = FALLS_ALONE if is_burstable else FALLS_ALONE_ELSEWHERE
     if sum(_contradicts(node, after_s, accounts, alone) for node in others) >= len(falls):
         return Pace()
-    share = math.exp(median([fall.after - fall.before for fall in falls.values()]))
+    share = math.exp(-median([fall.drop for fall in falls.values()]))
     level = median([fall.after for fall in falls.values()])
     running = [node for node in nodes if accounts.runs(node)]
     left_s = {node: 0.0 if node in falls else max(0.0, after_s - accounts.worked_s(node)) for node in running}

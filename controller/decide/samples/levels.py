@@ -46,6 +46,11 @@ class Fall:
     after: float
     at: float
 
+    @property
+    def drop(self) -> float:
+        """How much lower the level is now."""
+        return self.before - self.after
+
 
 def since_last_shift(samples: Sequence[Sample]) -> Sequence[Sample]:
     """Returns the samples since the node's speed last changed for good (burst credits spent, a noisy neighbour)."""
@@ -82,9 +87,9 @@ def common_falls(nodes: Mapping[str, Sequence[Sample]]) -> dict[str, Fall]:
     if windows >= RECENT_SAMPLES:
         return {}
     found = {node: fall for node, samples in running.items() if (fall := last_fall(samples, windows)) is not None}
-    far = {node: fall for node, fall in found.items() if fall.before - fall.after > -math.log(1 - COMMON_FALL)}
-    middle = median([fall.before - fall.after for fall in far.values()]) if far else 0.0
-    alike = {n: fall for n, fall in far.items() if abs(fall.before - fall.after - middle) <= STEADY_SHARE * middle}
+    far = {node: fall for node, fall in found.items() if fall.drop > -math.log(1 - COMMON_FALL)}
+    middle = median([fall.drop for fall in far.values()]) if far else 0.0
+    alike = {n: fall for n, fall in far.items() if abs(fall.drop - middle) <= STEADY_SHARE * middle}
     return alike if len(alike) >= COMMON_SHARE * len(running) else {}
 
 

@@ -11,11 +11,10 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from controller.decide.samples.windows import Sample, expected_error, median, samples_of
+from controller.decide.samples.windows import Samples, expected_error, median
 from controller.decide.settings import DecideSettings
-from controller.domain import Fact, Observation
+from controller.domain import Fact
 
 EVEN_SIGMAS = 3.0
 """Ranks compute equally long where their windows differ by no more than so many standard errors."""
@@ -25,9 +24,9 @@ NEIGHBOURS = 3
 
 @dataclass(frozen=True)
 class Slowest:
-    """The slowest rank in each of some observations."""
+    """The slowest rank of a step, by the windows of all ranks."""
 
-    observations: Sequence[Observation]
+    samples: Samples
     settings: DecideSettings
 
     def seconds(self, facts: Sequence[Fact], at: float, iteration_s: float) -> float:
@@ -53,21 +52,13 @@ class Slowest:
 
         Of two windows the faster one tells: a rank may be slow by accident, but not fast.
         """
-        windows = self.windows.get(fact.instance_id, ())
+        windows = self.samples.get(fact.flavor, {}).get(fact.instance_id, ())
         here = bisect_right(windows, at, key=lambda window: window.at) - 1
         first = max(0, min(here - 1, len(windows) - NEIGHBOURS))
         paces = sorted(-window.log_speed for window in windows[first : first + NEIGHBOURS])
         if not paces or not fact.tokens:
             return _computed_s(fact)
         return min(_computed_s(fact), fact.tokens * math.exp(paces[(len(paces) - 1) // 2]))
-
-    @cached_property
-    def windows(self) -> dict[str, list[Sample]]:
-        """The windows of each instance, oldest first."""
-        found: dict[str, list[Sample]] = {}
-        for nodes in samples_of(self.observations, self.settings).values():
-            found.update(nodes)
-        return found
 
 
 def _computed_s(fact: Fact) -> float:

@@ -33,6 +33,10 @@ class Sample:
     """The last step of the window."""
 
 
+Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
+"""The windows of each flavor and instance, oldest first."""
+
+
 def is_positive(value: float | None) -> bool:
     """Tells whether a value is known, finite and above 0."""
     return value is not None and math.isfinite(value) and value > 0
@@ -72,20 +76,20 @@ def _sample(fact: Fact, at: float) -> Sample:
     return Sample(log_speed, fact.window, fact.compute_time_s, at, fact.steal_share, fact.step)
 
 
-def fallen(windows: Mapping[str, Sequence[Sample]], present: Observation, settings: DecideSettings) -> list[str]:
+def fallen(samples: Samples, present: Observation, settings: DecideSettings) -> list[str]:
     """Returns the flavors whose nodes have become far slower since their last window, as facts of the moment tell.
 
     These facts overlap that window, so that they do not count yet. Facts that no step has renewed for
     `measure_timeout_s` are left out: what stands still has not become slow.
 
     Args:
-        windows: The windows of each instance, oldest first.
+        samples: The windows so far.
         present: The observation of the moment.
         settings: What a usable fact is.
     """
     shares: dict[str, list[float]] = {}
     for fact in present.facts:
-        counted = windows.get(fact.instance_id)
+        counted = samples.get(fact.flavor, {}).get(fact.instance_id)
         is_renewed = present.at - fact.updated_at < settings.measure_timeout_s
         if counted and is_renewed and is_usable(fact, present.at, settings):
             is_new = fact.step != counted[-1].step

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from controller.decide import DecideSettings
 from controller.decide.model.communication import Communication, fit_communication
-from controller.decide.model.speeds import measure_speeds
+from controller.decide.model.speeds import Speed, measure_speeds
+from controller.decide.samples.windows import samples_of
 from controller.domain import EarlierSpeed, Fact, Flavor, Fleet, Observation, TrainingState
 from controller.domain.reasons.flavors import BadNodesLeftOut, CreditsSpent, JudgedByBaseline
 
 SETTINGS = DecideSettings()
+
+
+def measured(
+    looks: Sequence[Observation], earlier: Mapping[str, EarlierSpeed], settings: DecideSettings
+) -> dict[str, Speed]:
+    """Returns the speeds by what was seen."""
+    return measure_speeds(samples_of(looks, settings), earlier, settings)
 
 
 def fact(node: str, step: int, tokens_per_s: float, at: float, window: int = 50, wait_s: float = 0.1, size: int = 4):
@@ -41,40 +50,40 @@ def observations(seed: int, count: int, cv: float = 0.10, tail: float = 0.0, nod
 def test_the_interval_holds_the_truth_about_as_often_as_it_says():
     hits = 0
     for seed in range(200):
-        speed = measure_speeds(observations(seed, 8), {}, SETTINGS)["c5.large"]
+        speed = measured(observations(seed, 8), {}, SETTINGS)["c5.large"]
         hits += speed.low <= 2000.0 <= speed.high
     assert hits / 200 >= 0.93
 
 
 def test_a_heavy_tail_hardly_moves_the_speed():
     for seed in range(20):
-        speed = measure_speeds(observations(seed, 10, tail=0.1), {}, SETTINGS)["c5.large"]
+        speed = measured(observations(seed, 10, tail=0.1), {}, SETTINGS)["c5.large"]
         assert speed.tokens_per_s == pytest.approx(2000.0, rel=0.08)
 
 
 def test_the_interval_narrows_with_data_and_with_nodes():
-    few = measure_speeds(observations(1, 2, nodes=1), {}, SETTINGS)["c5.large"]
-    long = measure_speeds(observations(1, 20, nodes=1), {}, SETTINGS)["c5.large"]
-    many = measure_speeds(observations(1, 20, nodes=8), {}, SETTINGS)["c5.large"]
+    few = measured(observations(1, 2, nodes=1), {}, SETTINGS)["c5.large"]
+    long = measured(observations(1, 20, nodes=1), {}, SETTINGS)["c5.large"]
+    many = measured(observations(1, 20, nodes=8), {}, SETTINGS)["c5.large"]
     assert few.log_se > long.log_se > many.log_se
 
 
 def test_speed_does_not_depend_on_the_size_of_the_batch():
     small = fact("i-0", 100, 2000.0, 0.0)
     large = Fact(**{**small.__dict__, "step": 200, "tokens": 5000.0, "compute_time_s": 2.5, "instance_id": "i-1"})
-    speed = measure_speeds([Observation(0.0, Fleet({"c5.large": 2}), (small, large))], {}, SETTINGS)["c5.large"]
+    speed = measured([Observation(0.0, Fleet({"c5.large": 2}), (small, large))], {}, SETTINGS)["c5.large"]
     assert speed.tokens_per_s == pytest.approx(2000.0)
 
 
 def test_a_window_that_is_read_twice_counts_once():
     same = fact("i-0", 100, 2000.0, 0.0)
     seen = [Observation(float(at), Fleet({"c5.large": 1}), (same,)) for at in range(10)]
-    assert measure_speeds(seen, {}, SETTINGS)["c5.large"].steps == 50
+    assert measured(seen, {}, SETTINGS)["c5.large"].steps == 50
 
 
 def test_a_slow_node_among_many_is_a_bad_node():
     facts = tuple(fact(f"i-{node}", 100, 1000.0 if node == 2 else 2000.0, 0.0) for node in range(5))
-    speed = measure_speeds([Observation(0.0, Fleet({"c5.large": 5}), facts)], {}, SETTINGS)["c5.large"]
+    speed = measured([Observation(0.0, Fleet({"c5.large": 5}), facts)], {}, SETTINGS)["c5.large"]
     assert speed.bad_nodes == {"i-2": pytest.approx(0.5)}
     assert speed.tokens_per_s == pytest.approx(2000.0)
     assert speed.notes == (BadNodesLeftOut(("i-2",)),)
@@ -86,7 +95,7 @@ def test_when_credits_are_spent_the_new_speed_counts_and_not_the_old():
         Observation(60.0 * n, Fleet({"c5.large": 1}), (fact("i-0", 50 * n, level, 60.0 * n),))
         for n, level in enumerate(levels)
     ]
-    assert measure_speeds(seen, {}, SETTINGS)["c5.large"].tokens_per_s == pytest.approx(600.0)
+    assert measured(seen, {}, SETTINGS)["c5.large"].tokens_per_s == pytest.approx(600.0)
 
 
 def test_a_burstable_flavor_is_judged_by_what_it_sustains_before_and_after_its_credits_are_spent():
@@ -96,16 +105,16 @@ def test_a_burstable_flavor_is_judged_by_what_it_sustains_before_and_after_its_c
             Observation(60.0 * n, Fleet({"c5.large": 1}), (fact("i-0", 50 * n, level, 60.0 * n),))
             for n, level in enumerate(levels)
         ]
-        speed = measure_speeds(seen, {}, settings)["c5.large"]
+        speed = measured(seen, {}, settings)["c5.large"]
         assert speed.tokens_per_s == pytest.approx(600.0)
         assert speed.notes in ((JudgedByBaseline(0.3),), (CreditsSpent(),))
 
 
 def test_a_speed_from_an_earlier_run_serves_until_the_flavor_is_measured():
-    known = measure_speeds([], {"c5.large": EarlierSpeed(1900.0), "t2.large": EarlierSpeed(math.nan)}, SETTINGS)
+    known = measured([], {"c5.large": EarlierSpeed(1900.0), "t2.large": EarlierSpeed(math.nan)}, SETTINGS)
     assert set(known) == {"c5.large"}
     assert known["c5.large"].tokens_per_s == 1900.0
-    assert measure_speeds(observations(1, 4), {"c5.large": EarlierSpeed(1900.0)}, SETTINGS)["c5.large"].steps > 0
+    assert measured(observations(1, 4), {"c5.large": EarlierSpeed(1900.0)}, SETTINGS)["c5.large"].steps > 0
 
 
 def sizes(truth, found):

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from controller.decide.model.speeds import Speed, measure_speeds
+from controller.decide.model.speeds import NOTHING_KNOWN, Speed, measure_speeds
 from controller.decide.samples.credits import Accounts
-from controller.decide.samples.windows import is_usable, median
+from controller.decide.samples.windows import is_usable, median, samples_of
 from controller.decide.settings import DecideSettings, Truth
 from controller.domain import EarlierSpeed, Fact, Flavor, Fleet, Observation, TrainingState
 from controller.domain.reasons import Reason
@@ -29,6 +29,16 @@ SETTINGS = DecideSettings()
 FLAVOR = "c5.large"
 
 
+def measured(
+    looks: Sequence[Observation],
+    earlier: Mapping[str, EarlierSpeed],
+    settings: DecideSettings,
+    accounts: Accounts = NOTHING_KNOWN,
+) -> dict[str, Speed]:
+    """Returns the speeds by what was seen."""
+    return measure_speeds(samples_of(looks, settings), earlier, settings, accounts)
+
+
 def seen(*nodes: Sequence[float], windows: Sequence[int] = (), settings: DecideSettings = SETTINGS) -> Speed:
     """Returns the speed from windows of these tokens per second, node by node; each has 50 steps unless told."""
     looks = []
@@ -40,7 +50,7 @@ def seen(*nodes: Sequence[float], windows: Sequence[int] = (), settings: DecideS
             if number < len(levels)
         ]
         looks.append(Observation(100.0 + number, Fleet({FLAVOR: len(nodes)}), tuple(facts)))
-    return measure_speeds(looks, {}, settings)[FLAVOR]
+    return measured(looks, {}, settings)[FLAVOR]
 
 
 def logs(*values: float) -> list[float]:
@@ -67,14 +77,14 @@ def logs(*values: float) -> list[float]:
 def test_a_fact_counts_that_is_sound_and_over_enough_steps(changes: dict[str, Any], counts: bool) -> None:
     one = replace(fact(0, 1), **changes)
     assert is_usable(one, 100.0, SETTINGS) is counts
-    assert (FLAVOR in measure_speeds([Observation(100.0, Fleet({FLAVOR: 1}), (one,))], {}, SETTINGS)) is counts
+    assert (FLAVOR in measured([Observation(100.0, Fleet({FLAVOR: 1}), (one,))], {}, SETTINGS)) is counts
 
 
 @pytest.mark.parametrize(("later", "steps"), [(1000, 50), (1049, 50), (1050, 100), (999, 100), (1100, 100)])
 def test_windows_that_overlap_count_once(later: int, steps: int) -> None:
     facts: list[Fact] = [fact(0, 1, step=1000), fact(0, 1, step=later)]
     looks = [Observation(100.0 + n, Fleet({FLAVOR: 1}), (one,)) for n, one in enumerate(facts)]
-    assert measure_speeds(looks, {}, SETTINGS)[FLAVOR].steps == steps
+    assert measured(looks, {}, SETTINGS)[FLAVOR].steps == steps
 
 
 def test_a_fact_that_does_not_count_hides_none_that_is_told_after_it() -> None:
@@ -83,7 +93,7 @@ def test_a_fact_that_does_not_count_hides_none_that_is_told_after_it() -> None:
     second = fact(0, 2, step=1050, window=50), fact(1, 2, step=1050)
     third = fact(0, 2, step=1051, window=50), fact(1, 2, step=1100)
     looks = [Observation(100.0 + n, Fleet({FLAVOR: 2}), facts) for n, facts in enumerate((first, second, third))]
-    assert [measure_speeds(looks[: n + 1], {}, SETTINGS)[FLAVOR].steps for n in range(3)] == [50, 150, 200]
+    assert [measured(looks[: n + 1], {}, SETTINGS)[FLAVOR].steps for n in range(3)] == [50, 150, 200]
 
 
 @pytest.mark.parametrize(("values", "middle"), [([3.0], 3.0), ([5.0, 1.0], 3.0), ([9.0, 1.0, 4.0], 4.0)])
@@ -274,7 +284,7 @@ def test_the_speed_with_credits_is_that_of_nodes_that_have_some_or_was_measured_
         )
         for n in range(12)
     ]
-    found = measure_speeds(looks, {}, DecideSettings(flavors={FLAVOR: HALF}), accounts)[FLAVOR]
+    found = measured(looks, {}, DecideSettings(flavors={FLAVOR: HALF}), accounts)[FLAVOR]
     assert found.burst is not None and found.burst.tokens_per_s == pytest.approx(full)
     assert found.tokens_per_s == pytest.approx(1000.0)
 
@@ -307,7 +317,7 @@ def test_a_speed_from_an_earlier_run_counts_until_the_flavor_is_measured(
 ) -> None:
     looks = [Observation(100.0, Fleet({FLAVOR: 1}), (fact(0, 1),))]
     earlier = {flavor: EarlierSpeed(speed, 0.25) for flavor, speed in known.items()}
-    found = measure_speeds(looks, earlier, DecideSettings(minimum_steps=minimum_steps))
+    found = measured(looks, earlier, DecideSettings(minimum_steps=minimum_steps))
     assert {*found} == {FLAVOR, *from_earlier}
     for flavor in from_earlier:
         assert found[flavor] == replace(KNOWN, tokens_per_s=known[flavor])

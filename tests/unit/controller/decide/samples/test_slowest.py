@@ -9,6 +9,7 @@ import pytest
 from controller.decide.model.communication import fit_communication
 from controller.decide.model.step_time import measured_step_time_s
 from controller.decide.samples.slowest import Slowest
+from controller.decide.samples.windows import samples_of
 from controller.decide.settings import DecideSettings
 from controller.domain import Fact, Fleet, Observation
 from tests.unit.controller.decide.model.test_communication import fact
@@ -35,7 +36,7 @@ def windows(*of_the_last_rank: float, tokens: Sequence[float] | None = None) -> 
 
 def slowest_s(seen: Sequence[Observation], number: int) -> float:
     one = seen[number]
-    return Slowest(seen, SETTINGS).seconds(one.facts, one.at, STEP_S)
+    return Slowest(samples_of(seen, SETTINGS), SETTINGS).seconds(one.facts, one.at, STEP_S)
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
@@ -64,7 +65,7 @@ def test_the_pace_counts_and_not_the_time_where_shares_of_the_batch_are_adapted(
 def test_of_two_windows_the_faster_one_tells_and_a_single_one_is_believed() -> None:
     assert slowest_s(windows(0.7, 0.4), 0) == pytest.approx(COMPUTED_S)
     assert slowest_s(windows(0.7), 0) == pytest.approx(0.7)
-    unseen = Slowest((), SETTINGS)
+    unseen = Slowest({}, SETTINGS)
     assert unseen.seconds(windows(0.7)[0].facts, 100.0, STEP_S) == 0.7
 
 
