@@ -128,7 +128,7 @@ class LiveCluster:
 
     def set_capacity(self, fleet: Fleet) -> None:
         """Makes Terraform ask for this fleet. GuardError and CapacityFileError mean that nothing was changed."""
-        with self._stopwatch.applying():
+        with self._stopwatch.applying(fleet.beyond(self.capacity.last).size):
             self.applier.set_capacity(fleet)
 
     def empty_groups(self) -> None:
@@ -145,7 +145,7 @@ class LiveCluster:
 
     def configure(self, instances: Sequence[Instance], timeout_s: float, *, with_head: bool = False) -> None:
         """Makes workers of these instances, warm and ready to join. Raises AnsibleError."""
-        with self._stopwatch.configuring():
+        with self._stopwatch.configuring(len(instances)):
             self.nodes.configure(instances, timeout_s, with_head=with_head)
 
     def set_hosts(self, instances: Sequence[Instance]) -> None:

@@ -21,8 +21,12 @@ def backoff_s(first_s: float, failures: int) -> float:
 
 
 def failures_to_grow(flavor: str, moves: Sequence[Move]) -> int:
-    """Returns how often in a row moves to more nodes of a flavor were undone. `moves` are oldest first."""
-    return len(_failed_in_a_row(moves, lambda move: move.added.count(flavor) > 0))
+    """Returns how often in a row moves to more nodes of a flavor were undone, or went on without it.
+
+    `moves` are oldest first.
+    """
+    wanted = [move for move in moves if move.added.plus(move.left_out).count(flavor)]
+    return len(_failed_in_a_row(wanted, lambda move: not move.left_out.count(flavor)))
 
 
 def retry_at(target: Fleet, moves: Sequence[Move], first_s: float) -> float | None:
@@ -30,18 +34,18 @@ def retry_at(target: Fleet, moves: Sequence[Move], first_s: float) -> float | No
 
     Returns None where the last move to it was neither undone nor refused. `moves` are oldest first.
     """
-    failed = _failed_in_a_row(moves, lambda move: move.target == target)
+    failed = _failed_in_a_row([move for move in moves if move.target == target])
     if not failed:
         return None
     return failed[0].changed_at + backoff_s(first_s, len(failed))
 
 
-def _failed_in_a_row(moves: Sequence[Move], counts: Callable[[Move], bool]) -> list[Move]:
-    """Returns the last of these moves that were undone or refused, newest first, back to one that was done."""
+def _failed_in_a_row(moves: Sequence[Move], is_whole: Callable[[Move], bool] = lambda move: True) -> list[Move]:
+    """Returns the last of these moves that failed, newest first, back to one that was done and is whole."""
     failed: list[Move] = []
     for move in reversed(moves):
-        if counts(move) and move.phase is MovePhase.DONE:
+        if move.phase is MovePhase.DONE and is_whole(move):
             break
-        if counts(move) and move.phase.is_final:
+        if move.phase.is_final:
             failed.append(move)
     return failed

@@ -165,13 +165,25 @@ class Mover:
             return
         if self._is_worth_another_try(move, error):
             raise error
-        flavors = blamed(move, error)
+        flavor_of = {worker.instance_id: worker.flavor for worker in self._cluster.last_workers()}
+        flavors = blamed(move, error, flavor_of)
         if flavors:
             self._unavailable(flavors, error.reason)
+        if self._goes_on_without(flavors, step, error.reason):
+            return
         if move.taken.size:
             step.give_up(error.reason)
         else:
             step.turn_back(error.reason)
+
+    def _goes_on_without(self, flavors: Collection[str], step: _Step, reason: Reason) -> bool:
+        """Lets a probe go on without flavors that could not be had; False where the move has to be undone."""
+        rest = step.move.without(flavors) if flavors and step.move.phase is MovePhase.GROWING else None
+        if rest is None:
+            return False
+        step.leave_out(rest, reason)
+        self._setbacks.pop(step.move.move_id, None)
+        return True
 
     def _set_aside(self, error: CentavoError) -> None:
         """Sets the nodes aside that could not be configured, so that they hold up nothing else."""
@@ -220,6 +232,10 @@ class _Step:
             if coming:
                 note = f"{len(coming)} new nodes join"
                 self.move = self._track.enter(replace(self.move, grown=coming), MovePhase.JOINING, note)
+
+    def leave_out(self, rest: Move, reason: Reason) -> None:
+        """Keeps that a probe goes on without some of its nodes."""
+        self.move = self._track.leave_out(rest, self.move.target.beyond(rest.target), reason)
 
     def turn_back(self, reason: Reason) -> None:
         """Keeps that the move is being undone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from controller.domain import Move, MovePhase
+from controller.domain import Fleet, Move, MovePhase
 from controller.domain.reasons import Reason
 from controller.edges.clock import Clock
 from controller.words.reasons import reason_in_words
@@ -42,6 +42,11 @@ class Track:
         move = self.keep(replace(move, phase=phase))
         self.tell(move, note)
         return move
+
+    def leave_out(self, rest: Move, nodes: Fleet, reason: Reason) -> Move:
+        """Returns the rest of a move that goes on without some nodes, saved and reported."""
+        self.tell(self.keep(rest), f"going on without {nodes}: {reason_in_words(reason)}")
+        return rest
 
     def turn_back(self, move: Move, reason: Reason) -> Move:
         """Returns the move as one that is being rolled back, saved and reported."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from controller.domain.fleet import NO_NODES, Fleet
@@ -68,6 +68,8 @@ class Move:
     steps_lost: int | None = None
     is_probe: bool = False
     """Whether it was made to measure flavors, as its decision says."""
+    left_out: Fleet = NO_NODES
+    """The nodes that could not be had and that a probe went on without. The target does not have them any more."""
 
     @property
     def changed_at(self) -> float:
@@ -80,6 +82,16 @@ class Move:
         if not self.is_probe:
             return ()
         return tuple(f for f, count in self.target.present.items() if self.source.count(f) + 1 == count <= 2)
+
+    def without(self, flavors: Collection[str]) -> Move | None:
+        """Returns how a probe goes on without flavors that can't be had; None where it has to be undone as a whole.
+
+        It goes on where these are flavors that it measures, and where it adds other nodes than theirs.
+        """
+        rest = Fleet({f: self.source.count(f) if f in flavors else count for f, count in self.target.items()})
+        if not {*flavors} <= {*self.probed} or not rest.beyond(self.source).size:
+            return None
+        return replace(self, target=rest, left_out=self.left_out.plus(self.target.beyond(rest)))
 
     @property
     def added(self) -> Fleet:

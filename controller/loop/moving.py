@@ -9,7 +9,7 @@ from typing import Any
 from controller.act.aside import Aside
 from controller.act.mover import Mover
 from controller.act.track import Track
-from controller.domain import NO_NODES, MembershipChange, Move, MovePhase, NoticeKind, Observation
+from controller.domain import NO_NODES, Fleet, MembershipChange, Move, MovePhase, NoticeKind, Observation
 from controller.domain.errors import CapacityFileError
 from controller.domain.move import MovePart
 from controller.loop.job import Job, move_limits
@@ -65,12 +65,18 @@ def check_capacity_file(job: Job) -> None:
         job.cluster.applier.check_file_is_applied()
     elif move.taken.size and not capacity.read().beyond(move.source.plus(move.target)).size:
         return  # the groups of nodes that EC2 takes back shrink as these leave
-    elif (fleet := capacity.read()) not in (move.source, move.source.union(move.target), move.target, NO_NODES):
+    elif (fleet := capacity.read()) not in _steps(move):
         raise CapacityFileError(
             f"{capacity.path} asks for {fleet}, which is no step of the unfinished move from {move.source} to "
             f"{move.target}: someone else has changed it.",
             "Set it to one of these two fleets and start `centavo optimize` again.",
         )
+
+
+def _steps(move: Move) -> tuple[Fleet, ...]:
+    """Returns the fleets that the capacity file may ask for during a move."""
+    grown = move.source.union(move.target)
+    return move.source, grown, grown.plus(move.left_out), move.target, NO_NODES
 
 
 def with_pauses(move: Move, changes: Sequence[MembershipChange]) -> Move:

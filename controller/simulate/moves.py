@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from controller.domain import Fleet, Move, MovePhase
@@ -32,19 +33,25 @@ class Moves:
         self.history.append(move)
         added = target.beyond(source)
         started = [world.nodes.start(scenario.flavor(f)) for f, count in added.items() for _ in range(count)]
-        failing = sorted(f for f in added if not self._can_grow(f, target.count(f)))
-        if failing:
-            world.after(self._failure_s(failing), lambda: self._roll_back(started, failing))
+        lacking = [f for f in added if not self._can_grow(f, target.count(f))]
+        boots_s = {node.instance_id: world.nodes.boot_s() for node in started if node.flavor.name not in lacking}
+        late = {node.flavor.name for node in started if boots_s.get(node.instance_id, 0.0) > scenario.boot_timeout_s}
+        failing, fails_s = sorted({*lacking, *late}), self._failure_s(lacking, late)
+        rest = move.without(failing) if failing else move
+        if rest is None:
+            world.after(fails_s, lambda: self._roll_back(started, failing))
             return
-        boot_s = max((world.nodes.boot_s() for _ in started), default=0.0)
-        if boot_s > scenario.boot_timeout_s:
-            world.after(scenario.boot_timeout_s, lambda: self._roll_back(started, sorted(added)))
-            return
-        if started:
+        left_out = [node for node in started if node.flavor.name in failing]
+        coming = [node for node in started if node not in left_out]
+        boot_s = max((boots_s[node.instance_id] for node in coming), default=0.0)
+        if left_out:
+            world.after(fails_s, lambda: self._go_on(rest, left_out, failing))
+        elif coming:
             self._measured(MovePart.BOOT, boot_s)
+        if coming:
             self._measured(MovePart.CONFIGURE, scenario.configure_s)
-        ready_s = boot_s + scenario.configure_s if started else 0.0
-        world.after(ready_s, lambda: self._grown(started, target, bad_nodes))
+        ready_s = max(boot_s, fails_s) + scenario.configure_s if coming else 0.0
+        world.after(ready_s, lambda: self._grown(coming, rest.target, bad_nodes))
 
     def _measured(self, part: MovePart, seconds: float) -> None:
         self.durations[part] = (*self.durations.get(part, ()), seconds)
@@ -54,18 +61,27 @@ class Moves:
         has_capacity = real.capacity is None or count <= real.capacity
         return real.boots and has_capacity and self._world.is_open(flavor)
 
-    def _failure_s(self, failing: list[str]) -> float:
-        """Returns after how long a failure shows: a lack of capacity soon, a silent node at its time-out."""
-        if all(self._world.scenario.flavor(flavor).boots for flavor in failing):
-            return self._world.scenario.no_capacity_after_s
-        return self._world.scenario.boot_timeout_s
+    def _failure_s(self, lacking: Collection[str], late: Collection[str]) -> float:
+        """Returns after how long failures show: a lack of capacity soon, a silent node at its time-out."""
+        scenario = self._world.scenario
+        if late or not all(scenario.flavor(flavor).boots for flavor in lacking):
+            return scenario.boot_timeout_s
+        return scenario.no_capacity_after_s if lacking else 0.0
+
+    def _go_on(self, rest: Move, left_out: list[Node], failing: list[str]) -> None:
+        """Lets a probe go on without the flavors that could not be had."""
+        self._give_back(left_out, failing)
+        self.history[-1] = rest
 
     def _roll_back(self, started: list[Node], failing: list[str]) -> None:
-        for node in self._still_there(started):
+        self._give_back(started, failing)
+        self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
+
+    def _give_back(self, nodes: list[Node], failing: list[str]) -> None:
+        for node in self._still_there(nodes):
             self._world.nodes.remove(node)
         for flavor in failing:
             self.unavailable[flavor] = self._world.now + self._world.scenario.unavailable_s
-        self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
 
     def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
         """Lets the new nodes join. Then the nodes that the target does not have drain."""

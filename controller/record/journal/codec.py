@@ -116,15 +116,16 @@ def remedies_from_json(text: str) -> tuple[Remedy, ...]:
 def move_to_row(move: Move) -> dict[str, Any]:
     """Returns a move as columns of the journal."""
     row = plain(move)
-    row |= {name: to_json(getattr(move, name)) for name in ("source", "target", "grown", "drain", "reason")}
+    row |= {name: to_json(getattr(move, name)) for name in ("source", "target", "grown", "drain", "reason", "left_out")}
     row["outcome_reason"] = None if move.outcome_reason is None else to_json(move.outcome_reason)
     return {**row, "phase": move.phase.value}
 
 
 def move_from_row(row: Mapping[str, Any]) -> Move:
-    """Returns a move from the journal's columns."""
-    values = {f.name: row[f.name] for f in fields(Move)}
-    for name in ("source", "target"):
+    """Returns a move from the journal's columns. Older journals lack `left_out`, or have nothing there."""
+    values = {"left_out": None, **row}
+    values["left_out"] = values["left_out"] or "{}"
+    for name in ("source", "target", "left_out"):
         values[name] = Fleet(json.loads(values[name]))
     for name in ("grown", "drain"):
         values[name] = tuple(json.loads(values[name]))

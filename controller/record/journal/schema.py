@@ -31,7 +31,7 @@ CREATE TABLE decisions (
 CREATE TABLE moves (
     move_id INTEGER PRIMARY KEY, at REAL NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, reason TEXT NOT NULL,
     phase TEXT NOT NULL, grown TEXT NOT NULL, drain TEXT NOT NULL, outcome_reason TEXT, ended_at REAL, pause_s REAL,
-    steps_lost INTEGER, is_probe INTEGER NOT NULL DEFAULT 0);
+    steps_lost INTEGER, is_probe INTEGER NOT NULL DEFAULT 0, left_out TEXT);
 CREATE TABLE events (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, move_id INTEGER, kind TEXT NOT NULL, message TEXT NOT NULL);
 CREATE TABLE unavailable (flavor TEXT PRIMARY KEY, until REAL NOT NULL, reason TEXT NOT NULL);
@@ -41,9 +41,13 @@ CREATE INDEX summaries_cost ON summaries (at, id, usd_per_hour);
 """`observations` has the observations that are needed whole, `summaries` has them all, by the same numbers.
 
 `facts`, `unknown`, `credits`, `summary` and `decision` are JSON packed by zlib; older journals have the JSON itself.
-`credits` is null where CloudWatch has told none. Older journals lack it until a controller takes the run over.
+`credits` is null where CloudWatch has told none. Older journals lack what is in `_ADDED` until a controller takes the
+run over.
 `decisions.reason` is the reason's code. `moves.reason` and `moves.outcome_reason` are reasons as JSON.
 """
+
+_ADDED = (("observations", "credits", "BLOB"), ("moves", "left_out", "TEXT"))
+"""Tables, columns and types that came later."""
 
 
 def open_database(directory: Path) -> sqlite3.Connection:
@@ -72,8 +76,11 @@ def open_database(directory: Path) -> sqlite3.Connection:
 
 def missing_columns(database: sqlite3.Connection) -> list[str]:
     """Returns the statements that add what a journal of an older Centavo lacks: none where it lacks nothing."""
-    has_credits = any(column["name"] == "credits" for column in database.execute("PRAGMA table_info(observations)"))
-    return [] if has_credits else ["ALTER TABLE observations ADD COLUMN credits BLOB"]
+    return [
+        f"ALTER TABLE {table} ADD COLUMN {column} {kind}"
+        for table, column, kind in _ADDED
+        if all(there["name"] != column for there in database.execute(f"PRAGMA table_info({table})"))
+    ]
 
 
 def create_database(directory: Path, values: Mapping[str, str]) -> None:

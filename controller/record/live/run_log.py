@@ -94,6 +94,7 @@ class LogReporter:
             "phase": move.phase.value,
             "from": move.source.present,
             "to": move.target.present,
+            "left_out": move.left_out.present,
             **described_reason(move.reason),
             **described_reason(move.outcome_reason, "outcome_reason", "outcome"),
         }

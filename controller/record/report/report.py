@@ -156,6 +156,7 @@ def _move(move: Move, changes: list[tuple[float, float, int]]) -> dict[str, Any]
         "at": iso(move.at),
         "from": move.source.present,
         "to": move.target.present,
+        "left_out": move.left_out.present,
         **described_reason(move.reason),
         "outcome": move.phase.value,
         **described_reason(move.outcome_reason, "outcome_reason", "outcome"),

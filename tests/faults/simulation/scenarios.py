@@ -35,6 +35,8 @@ class Scenario:
     phases: tuple[str, ...]
     ends_on: Mapping[str, int]
     world: Mapping[str, Any] = field(default_factory=dict)
+    is_probe: bool = False
+    """Whether the move is a probe."""
     is_on_spot: bool = False
     """Whether all nodes are bought on spot. Then EC2 takes one back in the middle."""
 
@@ -60,7 +62,8 @@ class Scenario:
             is_due = any(fact.step >= MOVES_AT_STEP for fact in now.facts)
             if self.target is None or given.history.moves or not is_due or now.fleet == Fleet(self.target):
                 return Decision(now.at, "scripted", Verdict.STAY, now.fleet, now.fleet, Said("nothing to do"))
-            return Decision(now.at, "scripted", Verdict.MOVE, now.fleet, Fleet(self.target), Said("cheaper"))
+            target, why = Fleet(self.target), Said("cheaper")
+            return Decision(now.at, "scripted", Verdict.MOVE, now.fleet, target, why, is_probe=self.is_probe)
 
         return decide
 
@@ -104,6 +107,15 @@ SCENARIOS = {
             ("growing", "warming", "shrinking"),
             MIXED,
             {"capacity_limits": {"c5.large": 2}},
+        ),
+        Scenario(
+            "probe",
+            {"t2.medium": 3},
+            {"t2.medium": 3, "c5.large": 1, "c5.xlarge": 1},
+            MOVING,
+            {"t2.medium": 3, "c5.large": 1},
+            {"capacity_limits": {"c5.xlarge": 0}},
+            is_probe=True,
         ),
     )
 }

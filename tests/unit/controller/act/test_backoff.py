@@ -58,3 +58,11 @@ def test_a_fleet_is_tried_again_after_its_last_failure_and_others_at_once() -> N
 def test_a_failure_whose_end_was_not_kept_counts_from_its_beginning() -> None:
     (failed,) = moves((TARGET, BACK))
     assert retry_at(TARGET, [replace(failed, at=7200.0, ended_at=None)], 900) == 7200 + 900
+
+
+def test_a_flavor_that_a_probe_went_on_without_counts_as_failed_and_the_others_do_not() -> None:
+    (done,) = moves((OTHER, DONE))
+    without = replace(done, left_out=Fleet({"c5.large": 1}))
+    assert failures_to_grow("c5.large", [*moves((TARGET, BACK)), without]) == 2
+    assert failures_to_grow("c5.large", [without, *moves((TARGET, DONE))]) == 0
+    assert failures_to_grow("c5.xlarge", [*moves((OTHER, BACK)), without]) == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.act.blame import blamed
@@ -36,6 +38,22 @@ def test_a_flavor_that_the_move_adds_no_node_of_is_never_blamed() -> None:
 @pytest.mark.parametrize("error", [AnsibleError("failed"), NodesError("gone"), TerraformError("failed")])
 def test_all_that_the_move_adds_are_blamed_where_no_flavor_is_named(error: CentavoError) -> None:
     assert blame(error) == ("c5.large", "c5.xlarge")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "flavors"),
+    [
+        (["i-1"], ("c5.xlarge",)),
+        (["i-1", "i-2"], ("c5.large", "c5.xlarge")),
+        (["i-1", "i-3"], ("c5.xlarge",)),
+        (["head", "i-1"], ("c5.large", "c5.xlarge")),
+    ],
+    ids=["one", "both", "one that the move adds", "the head as well"],
+)
+def test_a_playbook_that_failed_on_some_nodes_blames_their_flavors(hosts: list[str], flavors: tuple[str, ...]) -> None:
+    error = AnsibleError("failed", hosts=dict.fromkeys(hosts, "no such package"))
+    flavor_of = {"i-1": "c5.xlarge", "i-2": "c5.large", "i-3": "t2.large"}
+    assert blamed(replace(MOVE, phase=MovePhase.GROWING), error, flavor_of) == flavors
 
 
 def test_a_cloud_that_can_not_be_asked_is_no_flavors_fault() -> None:

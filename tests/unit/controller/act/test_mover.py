@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from controller.act.aside import Aside
 from controller.act.mover import Mover
-from controller.act.reconcile.patience import MoveLimits
 from controller.act.track import Track
 from controller.domain import Fact, Fleet, Instance, Move, MovePhase, NoticeKind, Observation, TrainingState
 from controller.domain.errors import (
@@ -21,7 +20,7 @@ from controller.domain.errors import (
     StoppedError,
     TerraformError,
 )
-from controller.domain.reasons import Reason, Said
+from controller.domain.reasons import Said
 from controller.domain.reasons.moving import (
     ConfiguringFailed,
     DidNotJoin,
@@ -34,81 +33,21 @@ from controller.domain.reasons.moving import (
 )
 from controller.domain.reasons.plans import PlanRefused
 from controller.domain.reasons.spot import NodesTakenBack
-from tests.unit.controller.act.fleet_in_memory import BEGAN_AT, Clock, Cluster, pending, unreachable
-
-SOURCE, TARGET = Fleet({"t2.large": 2}), Fleet({"c5.large": 3})
-UNION = Fleet({"t2.large": 2, "c5.large": 3})
-OLD, NEW = ("i-1", "i-2"), ("i-3", "i-4", "i-5")
-LIMITS = MoveLimits(boot_s=30.0, configure_s=40.0, join_s=20.0, drain_s=10.0, poll_s=1.0)
-MOVE = Move(1, BEGAN_AT, SOURCE, TARGET, Said("cheaper"))
-GROWING = replace(MOVE, phase=MovePhase.GROWING)
-
-
-@dataclass
-class Desk:
-    """A runner at its work, and everything that it leaves behind."""
-
-    source: Fleet = SOURCE
-    saved: list[Move] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
-    errors: list[CentavoError] = field(default_factory=list)
-    """What made a pass fail that was tried again."""
-    unavailable: dict[str, Reason] = field(default_factory=dict)
-    turned_at: list[float] = field(default_factory=list)
-    """When the move was first kept with another outcome in view than before."""
-    dropped: set[str] = field(default_factory=set)
-    noticed: dict[str, NoticeKind] = field(default_factory=dict)
-    """The nodes that EC2 takes back."""
-
-    def __post_init__(self) -> None:
-        self.clock = Clock()
-        self.cluster = Cluster.training(self.source, self.clock)
-
-    def run(self, move: Move = MOVE, passes: int = 200) -> Move:
-        """Makes passes as a process does that has just begun: it knows only what was saved."""
-        track = Track(self.clock, self._save, lambda move, note: self.told.append(f"{move.move_id}: {note}"))
-        aside = Aside(self.clock, 5.0)
-        mover = Mover(
-            self.cluster,
-            self.clock,
-            LIMITS,
-            track,
-            self._remember,
-            aside,
-            lambda: self.dropped,
-            lambda: self.noticed,
-        )
-        for _ in range(passes):
-            observation = self.cluster.observe()
-            if self.cluster.training_has_ended():
-                return mover.end_with_training(move)
-            move = self._pass(mover, move, observation)
-            if move.phase.is_final:
-                return move
-            self.clock.sleep(LIMITS.poll_s)
-        return move
-
-    def _pass(self, mover: Mover, move: Move, observation: Observation) -> Move:
-        try:
-            return mover.go_on(move, observation)
-        except StoppedError:
-            raise
-        except CentavoError as error:
-            self.errors.append(error)
-            return self.saved[-1] if self.saved else move
-
-    def _save(self, move: Move) -> None:
-        before = self.saved[-1] if self.saved else MOVE
-        if move.outcome_reason != before.outcome_reason:
-            self.turned_at.append(self.clock.now())
-        self.saved.append(move)
-
-    def _remember(self, flavors: Collection[str], reason: Reason) -> None:
-        self.unavailable |= dict.fromkeys(flavors, reason)
-
-    def phases(self) -> list[MovePhase]:
-        """Returns the phases that were saved, each once."""
-        return list(dict.fromkeys(move.phase for move in self.saved))
+from tests.unit.controller.act.desk import (
+    GROWING,
+    LIMITS,
+    MOVE,
+    NEW,
+    OLD,
+    SOURCE,
+    TARGET,
+    UNION,
+    Desk,
+    KilledError,
+    kill_at,
+    undone,
+)
+from tests.unit.controller.act.fleet_in_memory import BEGAN_AT, Cluster, pending, unreachable
 
 
 @pytest.fixture
@@ -167,16 +106,6 @@ def boot_until(desk: Desk, at: float) -> None:
 
 
 # growing fails
-
-
-def undone(desk: Desk, move: Move = MOVE) -> Reason | None:
-    """Runs a move that has to be undone, and returns why it was: the source trains on, and nothing else runs."""
-    ended = desk.run(move)
-    assert ended.phase is MovePhase.ROLLED_BACK
-    assert desk.cluster.fleet == desk.source
-    assert set(desk.cluster.hosts) == set(OLD)
-    assert desk.cluster.capacities[-1] == desk.source
-    return ended.outcome_reason
 
 
 def test_capacity_that_ec2_does_not_have_is_given_up_at_once_and_blamed_on_its_flavor(desk: Desk) -> None:
@@ -658,23 +587,6 @@ def test_replacements_that_are_lost_while_nodes_leave_are_given_up_after_the_boo
 
 
 # a controller that was stopped or killed goes on
-
-
-class KilledError(BaseException):
-    """The process dies here, as by kill -9."""
-
-
-def kill_at(desk: Desk, number: int) -> None:
-    """Lets the process die before the call of this number, once."""
-    call, left = desk.cluster._call, [number]
-
-    def killing(name: str) -> None:
-        left[0] -= 1
-        if left[0] == -1:
-            raise KilledError
-        call(name)
-
-    desk.cluster._call = killing  # type: ignore[method-assign]
 
 
 def test_a_move_goes_on_after_a_kill_before_any_of_its_calls_and_asks_for_nothing_else() -> None:

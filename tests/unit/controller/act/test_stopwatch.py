@@ -15,12 +15,12 @@ class Watched:
         self.now, self.kept = 100.0, list[tuple[MovePart, float]]()
         self.watch = Stopwatch(lambda: self.now, lambda part, seconds: self.kept.append((part, seconds)))
 
-    def apply(self, seconds: float) -> None:
-        with self.watch.applying():
+    def apply(self, seconds: float, added: int = 2) -> None:
+        with self.watch.applying(added):
             self.now += seconds
 
-    def configure(self, seconds: float) -> None:
-        with self.watch.configuring():
+    def configure(self, seconds: float, nodes: int = 2) -> None:
+        with self.watch.configuring(nodes):
             self.now += seconds
 
 
@@ -44,11 +44,20 @@ def test_nodes_that_were_there_before_the_last_apply_tell_nothing() -> None:
 
 def test_what_fails_is_not_measured() -> None:
     watched = Watched()
-    with pytest.raises(RuntimeError), watched.watch.applying():
+    with pytest.raises(RuntimeError), watched.watch.applying(2):
         raise RuntimeError
     watched.configure(30.0)
     watched.apply(15.0)
-    with pytest.raises(RuntimeError), watched.watch.configuring():
+    with pytest.raises(RuntimeError), watched.watch.configuring(2):
         raise RuntimeError
     watched.configure(30.0)
     assert watched.kept == [(MovePart.TERRAFORM, 15.0)]
+
+
+def test_nodes_that_were_held_up_by_others_tell_nothing_of_how_long_they_boot() -> None:
+    """A probe goes on without a flavor that it has waited for in vain."""
+    watched = Watched()
+    watched.apply(15.0, added=3)
+    watched.now += 600.0
+    watched.configure(200.0, nodes=2)
+    assert watched.kept == [(MovePart.TERRAFORM, 15.0), (MovePart.CONFIGURE, 200.0)]

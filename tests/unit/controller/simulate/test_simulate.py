@@ -12,6 +12,7 @@ from rich.console import Console
 
 from controller.decide.model.communication import Communication
 from controller.domain import Fleet, Move, MovePhase
+from controller.domain.move import MovePart
 from controller.domain.reasons import Said
 from controller.simulate.compare import compare, summary
 from controller.simulate.moves import Moves
@@ -89,6 +90,28 @@ def test_a_grow_that_fails_is_rolled_back_and_the_flavor_counts_as_unavailable(b
     assert moves.history[-1].phase is MovePhase.ROLLED_BACK
     assert observation_of(world).fleet == Fleet({"a.large": 4})
     assert moves.unavailable["b.large"] > world.now
+
+
+@pytest.mark.parametrize("broken", [{"capacity": 0}, {"boots": False}])
+def test_a_probe_goes_on_without_a_flavor_that_can_not_be_had(broken):
+    world = World(scenario(flavors=(SLOW, FAST, replace(FAST, name="c.large", **broken)), max_nodes=6))
+    moves = Moves(world)
+    moves.begin(Fleet({"a.large": 4, "b.large": 1, "c.large": 1}), Said(""), True, ())
+    world.run_until(2000.0)
+    (done,) = moves.history
+    assert (done.phase, done.left_out) == (MovePhase.DONE, Fleet({"c.large": 1}))
+    assert observation_of(world).fleet == done.target == Fleet({"a.large": 4, "b.large": 1})
+    assert {*moves.unavailable} == {"c.large"}
+    assert {*moves.durations} == {MovePart.CONFIGURE}, "how long nodes boot was not to be seen"
+
+
+def test_only_flavors_whose_nodes_boot_too_slowly_are_blamed():
+    world = World(scenario(flavors=(SLOW, FAST, replace(FAST, name="c.large")), max_nodes=6, boot_timeout_s=95.0))
+    moves = Moves(world)
+    moves.begin(Fleet({"a.large": 4, "b.large": 1, "c.large": 1}), Said(""), True, ())
+    world.run_until(2000.0)
+    assert len(moves.unavailable) == 1
+    assert moves.history[-1].left_out == Fleet(dict.fromkeys(moves.unavailable, 1))
 
 
 def test_an_interrupted_spot_node_is_replaced():

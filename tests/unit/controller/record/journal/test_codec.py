@@ -71,3 +71,14 @@ def test_how_sure_a_decision_is_comes_back_with_it(risk: Risk | None) -> None:
     fleet = Fleet({"a": 1})
     decision = Decision(5.0, "p", Verdict.STAY, fleet, fleet, Said("cheapest"), risk=risk)
     assert read_decision(packed(decision)) == decision
+
+
+def test_a_row_says_what_a_probe_went_on_without() -> None:
+    move = Move(1, 5.0, Fleet({"a": 1}), Fleet({"b": 1}), Said("cheaper"), left_out=Fleet({"c": 1}))
+    assert move_from_row(move_to_row(move)) == move
+
+
+@pytest.mark.parametrize("older", [{}, {"left_out": None}])
+def test_an_older_journals_moves_went_on_without_nothing(older: dict[str, None]) -> None:
+    row = {name: value for name, value in move_to_row(MOVE).items() if name != "left_out"} | older
+    assert move_from_row(row) == MOVE
