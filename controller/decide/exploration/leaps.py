@@ -18,15 +18,22 @@ from controller.decide.model.forecast import Forecast
 from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster, paid_usd_per_hour
 from controller.decide.model.speeds import Speed
 from controller.domain import SECONDS_PER_HOUR, Fleet
-from controller.domain.objective import Objective
 
 POINTS = 8
 QUANTILES = tuple(NormalDist().inv_cdf((number + 0.5) / POINTS) for number in range(POINTS))
 """Speeds of equal chance, in standard errors from the expected one."""
 MOST_JUDGED = 4
 """The most flavors that are judged: those that are expected to be the cheapest per token."""
+MORE_BY_PROBING = 0.10
+"""A probe is preferred to a leap that is nearly sure to save money where the probe is expected to gain more than it, by
+this share of what is left to pay after the leap.
+
+After a leap the other flavors can still be measured, and more cheaply than beside a present fleet that is dear.
+"""
+NEARLY_SURE = 1 / POINTS
+"""The chance to cost more with which a leap still is nearly sure."""
 BETTER_THAN_PROBING = 0.01
-"""A leap is preferred to a probe where it is expected to save this share of the rest of the work more."""
+"""Any other leap has to save more than a probe is expected to gain, by this share of what is left to pay after it."""
 LEAST_SAVING = 0.02
 """A leap must be expected to save this share of the rest of the work, beyond what it may cost where it is wrong."""
 LEAST_CHANCE = 0.25
@@ -113,7 +120,8 @@ class Leaps:
     def _leap(self, flavor: str, guess: Speed, fleet: Fleet) -> Leap:
         forecaster = self._forecaster
         outcomes = [self._outcome(flavor, guess.at(z), fleet) for z in QUANTILES]
-        gains = [self._usd(self.base) - self._usd(outcome) for outcome in outcomes]
+        base_usd = self.outlook.worth_of(self.base)
+        gains = [base_usd - self.outlook.worth_of(outcome) for outcome in outcomes]
         losses = [-gain for gain in gains if gain < 0]
         return Leap(
             flavor,
@@ -125,11 +133,6 @@ class Leaps:
             switching_usd=forecaster.switching_usd(forecaster.situation.current, fleet),
             is_needed=self._is_in_need,
         )
-
-    def _usd(self, forecast: Forecast) -> float:
-        """Returns what a forecast counts, in dollars."""
-        is_cost = self._forecaster.situation.settings.objective is Objective.COST
-        return forecast.remaining_usd if is_cost else forecast.remaining_s * self.outlook.usd_per_s
 
     def _outcome(self, flavor: str, tokens_per_s: float, fleet: Fleet) -> Forecast:
         """Returns the better continuation if the flavor has this speed: to stay with it, or to leave it again.
@@ -170,7 +173,8 @@ def is_better_than(leap: Leap, probing_usd: float, remaining_usd: float) -> bool
         probing_usd: What probes are expected to gain beyond their cost; 0 where none is worth it.
         remaining_usd: What the rest of the work costs without either.
     """
-    if not math.isfinite(leap.saving_usd):
-        return False
-    least_usd = BETTER_THAN_PROBING * remaining_usd if probing_usd > 0 else 0.0
-    return leap.is_needed or leap.saving_usd > probing_usd + least_usd
+    if leap.is_needed or not math.isfinite(leap.saving_usd):
+        return math.isfinite(leap.saving_usd)
+    share = -MORE_BY_PROBING if leap.chance_worse <= NEARLY_SURE else BETTER_THAN_PROBING
+    least_usd = probing_usd + share * max(0.0, remaining_usd - leap.saving_usd) if probing_usd > 0 else 0.0
+    return leap.saving_usd > max(0.0, least_usd)

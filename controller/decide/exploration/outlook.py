@@ -10,6 +10,7 @@ from functools import cached_property
 from controller.decide.exploration.second_looks import Look, closer_looks, second_looks
 from controller.decide.limits.bounds import Bounds
 from controller.decide.model.fleet_model import FleetModel
+from controller.decide.model.forecast import Forecast
 from controller.decide.model.forecaster import Forecaster
 from controller.decide.model.hardware.prior import expected_speeds
 from controller.decide.model.risk import usual_bounds
@@ -79,6 +80,11 @@ class Outlook:
         if self.aim.objective is Objective.COST:
             return Ahead(found.fleet, usd, usd)
         return Ahead(found.fleet, found.step_s * self.forecaster.remaining_steps * self.usd_per_s, usd)
+
+    def worth_of(self, forecast: Forecast) -> float:
+        """Returns the worth of a forecast by the objective, in dollars."""
+        is_cost = self.forecaster.situation.settings.objective is Objective.COST
+        return forecast.remaining_usd if is_cost else forecast.remaining_s * self.usd_per_s
 
     def kept(self, model: FleetModel) -> Fleet:
         """Returns the best fleet that keeps deadline and budget by a model's speeds; no nodes where none does."""

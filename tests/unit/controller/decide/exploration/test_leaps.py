@@ -253,13 +253,24 @@ def test_for_the_least_time_a_leap_saves_what_the_present_fleet_costs_meanwhile(
 
 
 @pytest.mark.parametrize(
-    ("saving_usd", "probing_usd", "is_better"),
-    [(1.0, 0.0, True), (0.0, 0.0, False), (1.0, 0.9, False), (2.1, 1.0, True), (1.0, 2.0, False)],
+    ("chance_worse", "saving_usd", "probing_usd", "is_better"),
+    [
+        (0.0, 1.0, 0.0, True),
+        (0.0, 0.0, 0.0, False),
+        (0.0, 50.0, 54.9, True),
+        (0.0, 50.0, 55.1, False),
+        (0.125, 50.0, 54.9, True),
+        (0.125, 120.0, 119.0, True),
+        (0.125, 120.0, 121.0, False),
+        (0.25, 50.0, 49.4, True),
+        (0.25, 50.0, 49.6, False),
+        (0.25, 1.0, 0.0, True),
+    ],
 )
-def test_a_leap_must_be_better_than_a_probe_by_a_share_of_what_remains(
-    saving_usd: float, probing_usd: float, is_better: bool
+def test_a_probe_must_gain_more_than_a_leap_that_is_nearly_sure_and_less_than_any_other(
+    chance_worse: float, saving_usd: float, probing_usd: float, is_better: bool
 ) -> None:
-    leap = Leap("n", TWO_A, saving_usd, 0.0, 0.0, 1.0, 0.1)
+    leap = Leap("n", TWO_A, saving_usd, chance_worse, 0.5 * bool(chance_worse), 1.0, 0.1)
     assert is_better_than(leap, probing_usd, remaining_usd=100.0) is is_better
 
 

@@ -66,7 +66,7 @@ def test_that_a_node_is_bad_is_certain_enough(
 
 
 BASE = Forecast(Fleet({"c5.xlarge": 6}), 1000.0, 10.0, 0.0)
-PROBE = SimpleNamespace(flavor="m5.large", gain_usd=2.0, cost_usd=1.0, guess=SimpleNamespace(tokens_per_s=7.0))
+PROBE = SimpleNamespace(flavor="m5.large", gain_usd=4.0, cost_usd=1.0, guess=SimpleNamespace(tokens_per_s=7.0))
 SMALL = SimpleNamespace(flavor="m5.xlarge", gain_usd=1.5, cost_usd=1.4, guess=SimpleNamespace(tokens_per_s=9.0))
 
 
@@ -86,14 +86,14 @@ def explore(monkeypatch: pytest.MonkeyPatch, probes: Sequence[Any], leap: Leap |
     ("probes", "saving_usd", "is_leap"),
     [
         ([], 0.5, True),
-        ([PROBE], 1.09, False),
-        ([PROBE], 1.11, True),
-        ([SMALL, PROBE], 1.09, False),
-        ([SMALL, PROBE], 1.11, True),
-        ([SMALL], 0.21, True),
+        ([PROBE], 2.2, False),
+        ([PROBE], 2.3, True),
+        ([SMALL, PROBE], 2.2, False),
+        ([SMALL, PROBE], 2.3, True),
+        ([SMALL], 0.1, True),
     ],
 )
-def test_a_leap_has_to_save_a_hundredth_of_the_rest_more_than_the_best_probe_gains_beyond_its_cost(
+def test_a_probe_has_to_gain_more_beyond_its_cost_than_a_leap_by_a_tenth_of_what_is_left_after_the_leap(
     training: Any, monkeypatch: pytest.MonkeyPatch, probes: Sequence[Any], saving_usd: float, is_leap: bool
 ) -> None:
     explore(monkeypatch, probes, leap(saving_usd))
@@ -161,7 +161,7 @@ def test_a_probe_names_the_move_that_it_goes_with(
     explore(monkeypatch, [PROBE], None)
     before = decided(situation(training), verdict, WHY)
     found = Measurements().probe(None, before, BASE)  # type: ignore[arg-type]
-    reason = MeasuresFlavors({"m5.large": 2.0}, 1.0, also=also)
+    reason = MeasuresFlavors({"m5.large": 4.0}, 1.0, also=also)
     assert found == replace(before, verdict=Verdict.MOVE, target=TARGET, reason=reason, is_probe=True)
 
 
