@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean
 
 from controller.decide.exploration.outlook import Outlook
+from controller.decide.model.fleet_model import FleetModel
 from controller.decide.model.forecast import Forecast
 from controller.decide.model.forecaster import LEAST_MARGIN, Forecaster, paid_usd_per_hour
 from controller.decide.model.speeds import Speed
@@ -24,16 +25,17 @@ QUANTILES = tuple(NormalDist().inv_cdf((number + 0.5) / POINTS) for number in ra
 """Speeds of equal chance, in standard errors from the expected one."""
 MOST_JUDGED = 4
 """The most flavors that are judged: those that are expected to be the cheapest per token."""
+BETTER_THAN_PROBING = 0.01
+"""A leap is preferred to a probe where it is expected to save this share of the rest of the work more."""
 MORE_BY_PROBING = 0.10
-"""A probe is preferred to a leap that is nearly sure to save money where the probe is expected to gain more than it, by
-this share of what is left to pay after the leap.
-
-After a leap the other flavors can still be measured, and more cheaply than beside a present fleet that is dear.
+"""Beside a leap that is nearly sure and leaves time, a probe is preferred only where it is expected to gain more than
+the leap saves, by this share of what is left to pay after the leap. The other flavors can still be measured then, and
+more cheaply than beside a present fleet that is dear.
 """
 NEARLY_SURE = 1 / POINTS
 """The chance to cost more with which a leap still is nearly sure."""
-BETTER_THAN_PROBING = 0.01
-"""Any other leap has to save more than a probe is expected to gain, by this share of what is left to pay after it."""
+LEAVES_ROUNDS = 16
+"""A leap leaves time where the rest of the work takes as many times as long as to measure other flavors and move on."""
 LEAST_SAVING = 0.02
 """A leap must be expected to save this share of the rest of the work, beyond what it may cost where it is wrong."""
 LEAST_CHANCE = 0.25
@@ -58,6 +60,8 @@ class Leap:
     """What the move there costs, without a move to leave it again."""
     is_needed: bool = False
     """Whether no fleet of measured flavors keeps deadline and budget."""
+    leaves_time: bool = False
+    """Whether there is time after it to measure other flavors and to move on."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,8 @@ class Leaps:
         base_usd = self.outlook.worth_of(self.base)
         gains = [base_usd - self.outlook.worth_of(outcome) for outcome in outcomes]
         losses = [-gain for gain in gains if gain < 0]
+        there = forecaster.model.with_speeds({flavor: guess.harmonic})
+        left_s = fmean(outcome.remaining_s for outcome in outcomes)
         return Leap(
             flavor,
             fleet,
@@ -132,7 +138,13 @@ class Leaps:
             chance_kept=sum(forecaster.keeps(outcome, LEAST_MARGIN) for outcome in outcomes) / POINTS,
             switching_usd=forecaster.switching_usd(forecaster.situation.current, fleet),
             is_needed=self._is_in_need,
+            leaves_time=left_s >= LEAVES_ROUNDS * self._round_s(there, fleet),
         )
+
+    def _round_s(self, there: FleetModel, fleet: Fleet) -> float:
+        """Returns how long it takes beside a fleet to measure other flavors and to move on."""
+        settings = self._forecaster.situation.settings
+        return settings.cooldown_s + 2 * settings.switching.grow_s + settings.probe_steps * there.step_time_s(fleet)
 
     def _outcome(self, flavor: str, tokens_per_s: float, fleet: Fleet) -> Forecast:
         """Returns the better continuation if the flavor has this speed: to stay with it, or to leave it again.
@@ -175,6 +187,7 @@ def is_better_than(leap: Leap, probing_usd: float, remaining_usd: float) -> bool
     """
     if leap.is_needed or not math.isfinite(leap.saving_usd):
         return math.isfinite(leap.saving_usd)
-    share = -MORE_BY_PROBING if leap.chance_worse <= NEARLY_SURE else BETTER_THAN_PROBING
-    least_usd = probing_usd + share * max(0.0, remaining_usd - leap.saving_usd) if probing_usd > 0 else 0.0
-    return leap.saving_usd > max(0.0, least_usd)
+    more_usd = BETTER_THAN_PROBING * remaining_usd
+    if leap.leaves_time and leap.chance_worse <= NEARLY_SURE:
+        more_usd = -MORE_BY_PROBING * max(0.0, remaining_usd - leap.saving_usd)
+    return leap.saving_usd > max(0.0, probing_usd + more_usd if probing_usd > 0 else 0.0)

@@ -138,17 +138,12 @@ class Exploration:
 
         The gain begins when the probe is measured, and the move to the flavor's fleet has to be paid for.
         """
+        known = self.outlook.known
         ahead = self.outlook.ahead(self.forecaster.model.with_speeds({flavor: tokens_per_s}))
-        gain_usd = self.outlook.aim.weight * (self._worth_without - ahead.worth)
+        gain_usd = self.outlook.aim.weight * (known.worth - ahead.worth)
         if 0 < gain_usd < math.inf:
             gain_usd = self._share_left * gain_usd - self.forecaster.switching_usd(self.base.target, ahead.fleet)
         return gain_usd, ahead.usd
-
-    @cached_property
-    def _worth_without(self) -> float:
-        """What the rest of the work is worth if nothing is measured. The base fleet may have credits to spend."""
-        known, aim = self.outlook.known.worth, self.outlook.aim
-        return min(known, self.outlook.worth_of(self.base)) if aim.weight == 1.0 else known
 
     def _expected(self, probe: Probe) -> Probe:
         """Returns the probe, whose best gain is known, with its expected gain, and the rest's cost at a high speed."""

@@ -142,7 +142,7 @@ def _(reason: reasons.LeapsToUnmeasured) -> str:
         risk = f"; with a chance of {reason.chance_worse:.0%} it costs about {usd(reason.worse_usd)} more instead"
     return (
         f"{reason.target} is expected to save {usd(reason.saving_usd)}, by what {reason.flavor} should be able to do;"
-        f" measuring it first would take too long{risk}"
+        f" measuring it first would take longer than that is worth{risk}"
     )
 
 

@@ -298,17 +298,3 @@ def test_a_flavor_that_would_make_a_fleet_allowed_is_measured_however_little_wor
     assert one.outlook.known.worth == math.inf
     target, probes = one.worthwhile()
     assert (target, [probe.flavor for probe in probes]) == (Fleet({"a": 2, "n": 1}), ["n"])
-
-
-def test_what_the_present_fleet_does_cheaper_for_a_while_is_no_gain_of_a_probe() -> None:
-    """Its credits are spent whether something is measured or not."""
-    one = exploring({"n": (1.0, 400.0)})
-    stay = one.base
-    cheaper = replace(stay, remaining_s=0.7 * stay.remaining_s, remaining_usd=0.7 * stay.remaining_usd)
-    on_credits = replace(one, base=cheaper)
-    (gain_usd, _), (less_usd, _) = (each._gain("n", 400.0) for each in (one, on_credits))
-    worth = one.outlook.worth_of(stay)
-    ahead = one.outlook.ahead(one.forecaster.model.with_speeds({"n": 400.0}))
-    switching_usd = one.forecaster.switching_usd(stay.target, ahead.fleet)
-    assert less_usd == pytest.approx(on_credits._share_left * (0.7 * worth - ahead.worth) - switching_usd, rel=0.01)
-    assert less_usd < gain_usd - 0.25 * worth

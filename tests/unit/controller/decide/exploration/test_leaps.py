@@ -14,6 +14,7 @@ import pytest
 from controller.decide.exploration.leaps import (
     LEAST_CHANCE,
     LEAST_SAVING,
+    LEAVES_ROUNDS,
     MOST_JUDGED,
     POINTS,
     QUANTILES,
@@ -253,25 +254,37 @@ def test_for_the_least_time_a_leap_saves_what_the_present_fleet_costs_meanwhile(
 
 
 @pytest.mark.parametrize(
-    ("chance_worse", "saving_usd", "probing_usd", "is_better"),
+    ("chance_worse", "leaves_time", "saving_usd", "probing_usd", "is_better"),
     [
-        (0.0, 1.0, 0.0, True),
-        (0.0, 0.0, 0.0, False),
-        (0.0, 50.0, 54.9, True),
-        (0.0, 50.0, 55.1, False),
-        (0.125, 50.0, 54.9, True),
-        (0.125, 120.0, 119.0, True),
-        (0.125, 120.0, 121.0, False),
-        (0.25, 50.0, 49.4, True),
-        (0.25, 50.0, 49.6, False),
-        (0.25, 1.0, 0.0, True),
+        (0.0, True, 1.0, 0.0, True),
+        (0.0, True, 0.0, 0.0, False),
+        (0.0, True, 50.0, 54.9, True),
+        (0.0, True, 50.0, 55.1, False),
+        (0.125, True, 50.0, 54.9, True),
+        (0.125, True, 120.0, 119.0, True),
+        (0.125, True, 120.0, 121.0, False),
+        (0.25, True, 50.0, 48.9, True),
+        (0.25, True, 50.0, 49.1, False),
+        (0.0, False, 50.0, 48.9, True),
+        (0.0, False, 50.0, 49.1, False),
+        (0.25, False, 1.0, 0.0, True),
     ],
 )
-def test_a_probe_must_gain_more_than_a_leap_that_is_nearly_sure_and_less_than_any_other(
-    chance_worse: float, saving_usd: float, probing_usd: float, is_better: bool
+def test_a_probe_must_gain_more_than_a_leap_that_is_nearly_sure_and_leaves_time_and_less_than_any_other(
+    chance_worse: float, leaves_time: bool, saving_usd: float, probing_usd: float, is_better: bool
 ) -> None:
-    leap = Leap("n", TWO_A, saving_usd, chance_worse, 0.5 * bool(chance_worse), 1.0, 0.1)
+    losses_usd = 0.5 if chance_worse else 0.0
+    leap = Leap("n", TWO_A, saving_usd, chance_worse, losses_usd, 1.0, 0.1, leaves_time=leaves_time)
     assert is_better_than(leap, probing_usd, remaining_usd=100.0) is is_better
+
+
+def test_a_leap_leaves_time_where_the_rest_takes_many_times_as_long_as_to_measure_other_flavors() -> None:
+    new, settings = {"n": (1.0, 400.0)}, exploring({"n": (1.0, 400.0)}).forecaster.situation.settings
+    step_s = exploring(new).forecaster.model.with_speeds({"n": 400.0}).step_time_s(Fleet({"n": 2}))
+    round_s = settings.cooldown_s + 2 * TIMES.grow_s + settings.probe_steps * step_s
+    steps = LEAVES_ROUNDS * round_s / step_s
+    assert not leap_of(exploring(new, steps=int(0.5 * steps))).leaves_time
+    assert leap_of(exploring(new, steps=int(1.5 * steps))).leaves_time
 
 
 def test_the_new_nodes_of_a_leap_are_waited_for() -> None:

@@ -71,7 +71,8 @@ SMALL = SimpleNamespace(flavor="m5.xlarge", gain_usd=1.5, cost_usd=1.4, guess=Si
 
 
 def leap(saving_usd: float) -> Leap:
-    return Leap("c6i.large", Fleet({"c6i.large": 4}), saving_usd, 0.125, 0.75, chance_kept=0.875, switching_usd=0.25)
+    kept = {"chance_kept": 0.875, "switching_usd": 0.25}
+    return Leap("c6i.large", Fleet({"c6i.large": 4}), saving_usd, 0.125, 0.75, **kept, leaves_time=True)
 
 
 def explore(monkeypatch: pytest.MonkeyPatch, probes: Sequence[Any], leap: Leap | None) -> None:
