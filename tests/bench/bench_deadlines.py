@@ -4,6 +4,12 @@ CENTAVO_SPOT_TRACES, or --traces, names a folder with traces of the repository s
 deadlines and change-overs are those of Wu et al., "Can't Be Late", NSDI 2024. The first half of each trace was used
 while developing (--half first); the second half and the traces of preemption are there to check. Writes
 runs/bench/deadlines.json and prints a table.
+
+Where a job may use several pools, our gap to the omniscient bound is 0.546 of Uniform Progress's on the second half and
+0.543 on the first (--starts 12, 864 jobs each). The row "told which pool lasts" takes, of the pools with capacity, always
+the one that will have it for longest, and decides as ours does otherwise: 0.45 and 0.51. Nothing that a pool has shown
+tells which one that is: chosen by the age of its stay, its share of time with capacity, its losses per hour, its last
+six hours or the same hours of the day before, the gap is the same within 0.01.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ import time
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -31,7 +38,7 @@ import numpy as np  # noqa: E402
 
 from controller.decide.deadlines.expected_cost import expected_cost  # noqa: E402
 from controller.decide.deadlines.paper import greedy, on_demand_only, uniform_progress  # noqa: E402
-from controller.decide.deadlines.situation import Job, Policy  # noqa: E402
+from controller.decide.deadlines.situation import Job, Policy, Situation, Spot  # noqa: E402
 from controller.simulate.traces.omniscient import omniscient_usd  # noqa: E402
 from controller.simulate.traces.play import play  # noqa: E402
 from controller.simulate.traces.trace import Flags, Trace, read_traces  # noqa: E402
@@ -47,7 +54,9 @@ POLICIES: dict[str, Policy] = {
     "uniform progress": uniform_progress,
     "expected cost": expected_cost,
 }
-OURS, PAPERS = "expected cost", "uniform progress"
+OURS, PAPERS, TOLD = "expected cost", "uniform progress", "told which pool lasts"
+NAMES = (*POLICIES, TOLD)
+"""The last one is ours for somebody who knows of each pool how long it will have capacity: a limit."""
 LEAST_STEP_S = 150.0
 """Finer traces are thinned: the omniscient bound takes time by the step."""
 
@@ -125,7 +134,8 @@ def runs_of(group: list[Trace], starts: int, seed: int) -> list[Run]:
 
 def run_of(pools: str, job: Job, available: Flags, work_h: int, deadline_h: int) -> Run:
     """Plays one job."""
-    played = {name: play(policy, job, available) for name, policy in POLICIES.items()}
+    told = partial(expected_cost, pool_of=lambda situation: lasting_pool(situation, available))
+    played = {name: play(policy, job, available) for name, policy in {**POLICIES, TOLD: told}.items()}
     return Run(
         pools,
         len(job.spot_usd_per_hour) > 1,
@@ -136,6 +146,16 @@ def run_of(pools: str, job: Job, available: Flags, work_h: int, deadline_h: int)
         {name: one.usd for name, one in played.items()},
         tuple(name for name, one in played.items() if not one.is_in_time),
     )
+
+
+def lasting_pool(situation: Situation, available: Flags) -> Spot | None:
+    """Returns the running pool while it has capacity, else the one that will have it for longest."""
+    running = situation.running
+    if isinstance(running, Spot) and situation.available[running.pool]:
+        return running
+    ahead = available[round((situation.job.time_s - situation.time_left_s) / situation.job.step_s) :]
+    lasts = np.where(ahead.all(axis=0), len(ahead), ahead.argmin(axis=0))
+    return Spot(int(lasts.argmax())) if lasts.max() > 0 else None
 
 
 def summary(runs: list[Run]) -> dict[str, dict[str, object]]:
@@ -150,27 +170,29 @@ def summary(runs: list[Run]) -> dict[str, dict[str, object]]:
 def line_of(runs: list[Run]) -> dict[str, object]:
     """Returns a line of the table."""
     bound = statistics.mean(run.bound_usd for run in runs)
-    usd = {name: statistics.mean(run.usd[name] for run in runs) for name in POLICIES}
+    usd = {name: statistics.mean(run.usd[name] for run in runs) for name in NAMES}
     papers = usd[PAPERS] - bound
     return {
         "jobs": len(runs),
         "bound_usd": round(bound, 2),
         "usd": {name: round(value, 2) for name, value in usd.items()},
         "gap_usd": {name: round(value - bound, 2) for name, value in usd.items()},
-        "late": {name: sum(name in run.late for run in runs) for name in POLICIES},
+        "late": {name: sum(name in run.late for run in runs) for name in NAMES},
         "gap_over_uniform_progress": round((usd[OURS] - bound) / papers, 3) if papers > 0 else None,
+        "told_gap_over_uniform_progress": round((usd[TOLD] - bound) / papers, 3) if papers > 0 else None,
     }
 
 
 def table_of(lines: dict[str, dict[str, object]]) -> Table:
     """Returns the table for people: costs, and the gap to the bound in brackets."""
-    table = Table("jobs", "n", "bound", *POLICIES, "gap, ours / UP", "late")
+    table = Table("jobs", "n", "bound", *NAMES, "gap, ours / UP", "told / UP", "late")
     for name, line in lines.items():
         usd, gap, late = line["usd"], line["gap_usd"], line["late"]
         assert isinstance(usd, dict) and isinstance(gap, dict) and isinstance(late, dict)
-        cells = [f"${usd[policy]:.2f} (+{gap[policy]:.2f})" for policy in POLICIES]
+        cells = [f"${usd[policy]:.2f} (+{gap[policy]:.2f})" for policy in NAMES]
         share, bound = line["gap_over_uniform_progress"], line["bound_usd"]
-        table.add_row(name, str(line["jobs"]), f"${bound:.2f}", *cells, str(share), str(sum(late.values())))
+        told = line["told_gap_over_uniform_progress"]
+        table.add_row(name, str(line["jobs"]), f"${bound:.2f}", *cells, str(share), str(told), str(sum(late.values())))
     return table
 
 
@@ -197,7 +219,7 @@ def main() -> int:
     args.output.parent.mkdir(parents=True, exist_ok=True)
     result = {"half": args.half, "seed": args.seed, "starts": args.starts, "lines": lines}
     args.output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    console = Console(width=max(170, Console().width))
+    console = Console(width=max(200, Console().width))
     console.print(table_of(lines))
     console.print(f"{time.monotonic() - began:.0f} s; written: {args.output}", soft_wrap=True)
     return 0
