@@ -5,11 +5,11 @@ deadlines and change-overs are those of Wu et al., "Can't Be Late", NSDI 2024. T
 while developing (--half first); the second half and the traces of preemption are there to check. Writes
 runs/bench/deadlines.json and prints a table.
 
-Where a job may use several pools, our gap to the omniscient bound is 0.546 of Uniform Progress's on the second half and
-0.543 on the first (--starts 12, 864 jobs each). The row "told which pool lasts" takes, of the pools with capacity, always
-the one that will have it for longest, and decides as ours does otherwise: 0.45 and 0.51. Nothing that a pool has shown
-tells which one that is: chosen by the age of its stay, its share of time with capacity, its losses per hour, its last
-six hours or the same hours of the day before, the gap is the same within 0.01.
+Where a job may use several pools, our gap to the omniscient bound is 0.546 of Uniform Progress's on the second half
+and 0.543 on the first (--starts 12, 864 jobs each). The column "told which pool lasts" is ours for somebody who
+takes, of the pools with capacity, always the one that will have it for longest: 0.45 and 0.51. Nothing that a pool
+has shown tells which one that is. Chosen by the age of its stay, its share of time with capacity, its losses per
+hour, its last six hours or the same hours of the day before, the gap is the same within 0.01.
 """
 
 from __future__ import annotations
