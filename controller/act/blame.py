@@ -11,7 +11,7 @@ _BLAMING = (AnsibleError, FlavorsError, TerraformError)
 """The errors for which the flavors that a move adds are blamed. A cloud that can't be asked is no flavor's fault."""
 
 
-def blamed(move: Move, error: CentavoError, flavor_of: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def blamed(move: Move, error: CentavoError, flavor_of: Mapping[str, str]) -> tuple[str, ...]:
     """Returns the flavors to blame for an error: those that it names, else all those that the move adds nodes of.
 
     Only flavors that the move adds nodes of are blamed, and only before it begins to shrink.
@@ -23,7 +23,7 @@ def blamed(move: Move, error: CentavoError, flavor_of: Mapping[str, str] | None 
     """
     if move.phase not in (MovePhase.GROWING, MovePhase.JOINING) or not isinstance(error, _BLAMING):
         return ()
-    added, named = tuple(move.added), _named(error, flavor_of or {})
+    added, named = tuple(move.added), _named(error, flavor_of)
     return tuple(flavor for flavor in added if flavor in named) if named else added
 
 

@@ -41,10 +41,10 @@ class Moves:
         if rest is None:
             world.after(fails_s, lambda: self._roll_back(started, failing))
             return
-        left_out = [node for node in started if node.flavor.name in failing]
-        coming = [node for node in started if node not in left_out]
+        coming = [node for node in started if node.flavor.name not in failing]
         boot_s = max((boots_s[node.instance_id] for node in coming), default=0.0)
-        if left_out:
+        if failing:
+            left_out = [node for node in started if node not in coming]
             world.after(fails_s, lambda: self._go_on(rest, left_out, failing))
         elif coming:
             self._measured(MovePart.BOOT, boot_s)

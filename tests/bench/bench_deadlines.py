@@ -23,8 +23,7 @@ import sys
 import time
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -38,7 +37,7 @@ import numpy as np  # noqa: E402
 
 from controller.decide.deadlines.expected_cost import expected_cost  # noqa: E402
 from controller.decide.deadlines.paper import greedy, on_demand_only, uniform_progress  # noqa: E402
-from controller.decide.deadlines.situation import Job, Policy, Situation, Spot  # noqa: E402
+from controller.decide.deadlines.situation import Choice, Job, Policy, Situation, Spot  # noqa: E402
 from controller.simulate.traces.omniscient import omniscient_usd  # noqa: E402
 from controller.simulate.traces.play import play  # noqa: E402
 from controller.simulate.traces.trace import Flags, Trace, read_traces  # noqa: E402
@@ -134,8 +133,8 @@ def runs_of(group: list[Trace], starts: int, seed: int) -> list[Run]:
 
 def run_of(pools: str, job: Job, available: Flags, work_h: int, deadline_h: int) -> Run:
     """Plays one job."""
-    told = partial(expected_cost, pool_of=lambda situation: lasting_pool(situation, available))
-    played = {name: play(policy, job, available) for name, policy in {**POLICIES, TOLD: told}.items()}
+    policies = {**POLICIES, TOLD: told_which_lasts(available)}
+    played = {name: play(policy, job, available) for name, policy in policies.items()}
     return Run(
         pools,
         len(job.spot_usd_per_hour) > 1,
@@ -148,14 +147,18 @@ def run_of(pools: str, job: Job, available: Flags, work_h: int, deadline_h: int)
     )
 
 
-def lasting_pool(situation: Situation, available: Flags) -> Spot | None:
-    """Returns the running pool while it has capacity, else the one that will have it for longest."""
-    running = situation.running
-    if isinstance(running, Spot) and situation.available[running.pool]:
-        return running
-    ahead = available[round((situation.job.time_s - situation.time_left_s) / situation.job.step_s) :]
-    lasts = np.where(ahead.all(axis=0), len(ahead), ahead.argmin(axis=0))
-    return Spot(int(lasts.argmax())) if lasts.max() > 0 else None
+def told_which_lasts(available: Flags) -> Policy:
+    """Returns our policy for somebody who sees, of the pools to begin on, only the one that will last longest."""
+
+    def policy(situation: Situation) -> Choice:
+        passed_s = situation.job.time_s - situation.time_left_s
+        ahead = available[round(passed_s / situation.job.step_s) :]
+        lasts = np.where(ahead.all(axis=0), len(ahead), ahead.argmin(axis=0))
+        seen = (situation.running, Spot(int(lasts.argmax())))
+        shown = tuple(is_up and Spot(pool) in seen for pool, is_up in enumerate(situation.available))
+        return expected_cost(replace(situation, available=shown))
+
+    return policy
 
 
 def summary(runs: list[Run]) -> dict[str, dict[str, object]]:

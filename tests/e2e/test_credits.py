@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,12 +14,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1800)]
 INITIAL = {"t2.medium": 2, "c5.large": 1}
 PRICES = {"t2.medium": 0.464, "c5.large": 0.85, "t3.micro": 0.104}
 """Ten times those of AWS, so that minutes cost cents."""
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def test_a_training_leaves_nodes_whose_credits_run_out_and_its_bill_is_what_was_metered(

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,12 +24,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 STEPS = 300
 """Twice as many as are made until the move is done, on a machine with nothing else to do."""
 INITIAL = {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def phases(sandbox: Sandbox) -> list[str]:

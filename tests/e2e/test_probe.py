@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,12 +14,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1800)]
 FLAVORS = ("t2.medium", "t2.large", "t2.xlarge", "c5.large", "c5.xlarge", "c5.2xlarge")
 LACKING = ("c5.large", "t2.large")
 """Flavors that look cheaper per token than the c5.2xlarge that trains, and of which there is no capacity."""
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def test_a_probe_goes_on_without_a_flavor_that_ec2_does_not_have(tmp_path: Path, stack: ExitStack) -> None:

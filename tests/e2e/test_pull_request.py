@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,12 +18,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1500)]
 
 INITIAL = {"t2.medium": 1, "c5.large": 1, "c5.xlarge": 1}
 CAPACITY = "terraform/environments/local/capacity.auto.tfvars.json"
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def put_under_git(sandbox: Sandbox, remote: Path) -> None:

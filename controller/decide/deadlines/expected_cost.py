@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -28,7 +27,7 @@ COVERED = (0.0, 0.4, 0.7, 0.9, 0.98)
 _values = lru_cache(maxsize=6)(values)  # some ten megabytes each
 
 
-def expected_cost(situation: Situation, pool_of: Callable[[Situation], Spot | None] | None = None) -> Choice:
+def expected_cost(situation: Situation) -> Choice:
     """Returns the choice that is expected to cost least: on-demand, spot in a pool, or to wait.
 
     Spot that runs goes on until it is taken back. Else the choices are compared by their expected cost until the job
@@ -37,12 +36,8 @@ def expected_cost(situation: Situation, pool_of: Callable[[Situation], Spot | No
     (Littman, Cassandra and Kaelbling, Learning policies for partially observable environments, ICML 1995): later steps
     are taken as better informed of the kinds than this one. Several pools count as one, which has capacity where any
     has.
-
-    Args:
-        situation: What is known.
-        pool_of: Returns the pool that would be used now; None where none has capacity. By default `best_pool`.
     """
-    spot = (pool_of or best_pool)(situation)
+    spot = best_pool(situation)
     if isinstance(situation.running, Spot) and spot is not None:
         return kept_safe(spot, situation)
     return kept_safe(_compared(situation, spot), situation)

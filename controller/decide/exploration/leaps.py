@@ -185,9 +185,13 @@ def is_better_than(leap: Leap, probing_usd: float, remaining_usd: float) -> bool
         probing_usd: What probes are expected to gain beyond their cost; 0 where none is worth it.
         remaining_usd: What the rest of the work costs without either.
     """
-    if leap.is_needed or not math.isfinite(leap.saving_usd):
-        return math.isfinite(leap.saving_usd)
+    if not math.isfinite(leap.saving_usd):
+        return False
+    if leap.is_needed:
+        return True
+    if probing_usd <= 0:
+        return leap.saving_usd > 0
     more_usd = BETTER_THAN_PROBING * remaining_usd
     if leap.leaves_time and leap.chance_worse <= NEARLY_SURE:
         more_usd = -MORE_BY_PROBING * max(0.0, remaining_usd - leap.saving_usd)
-    return leap.saving_usd > max(0.0, probing_usd + more_usd if probing_usd > 0 else 0.0)
+    return leap.saving_usd > max(0.0, probing_usd + more_usd)

@@ -22,7 +22,7 @@ MOVE = Move(1, 0.0, Fleet({"t2.large": 2}), Fleet({"c5.large": 1, "c5.xlarge": 1
 
 
 def blame(error: CentavoError, phase: MovePhase = MovePhase.GROWING) -> tuple[str, ...]:
-    return blamed(Move(1, 0.0, MOVE.source, MOVE.target, MOVE.reason, phase), error)
+    return blamed(Move(1, 0.0, MOVE.source, MOVE.target, MOVE.reason, phase), error, {})
 
 
 def test_the_flavors_that_an_error_names_are_blamed() -> None:

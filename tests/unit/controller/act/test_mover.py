@@ -49,12 +49,6 @@ from tests.unit.controller.act.desk import (
 )
 from tests.unit.controller.act.fleet_in_memory import BEGAN_AT, Cluster, pending, unreachable
 
-
-@pytest.fixture
-def desk() -> Desk:
-    return Desk()
-
-
 # a move that succeeds
 
 

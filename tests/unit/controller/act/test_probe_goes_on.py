@@ -18,11 +18,6 @@ PROBE = replace(MOVE, target=PROBED, is_probe=True)
 REST = Fleet({"t2.large": 2, "c5.large": 1})
 
 
-@pytest.fixture
-def desk() -> Desk:
-    return Desk()
-
-
 def without_xlarge(desk: Desk, move: Move = PROBE) -> Move:
     """Runs a probe to its end, which goes on without its c5.xlarge, and returns it: nothing of that is left."""
     ended = desk.run(move)
