@@ -33,11 +33,12 @@ class Stopwatch:
     def configuring(self, nodes: int) -> Iterator[None]:
         """Measures the playbook on so many nodes, and how long those of the last apply needed until they answered.
 
-        Where not all of them did, the others were waited for in vain, and how long they booted is not known.
+        Where not all of them did, the others were waited for in vain, and how long they booted is not known. Where the
+        apply added none, it only let nodes go, and these were there before it.
         """
         began, applied_at, self._applied_at = self._now(), self._applied_at, None
         yield
         if applied_at is not None:
-            if nodes >= self._added:
+            if 0 < self._added <= nodes:
                 self._keep(MovePart.BOOT, began - applied_at)
             self._keep(MovePart.CONFIGURE, self._now() - began)

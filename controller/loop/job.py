@@ -9,7 +9,7 @@ from controller.act.reconcile.patience import MoveLimits
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
 from controller.config.settings import ControllerSettings
-from controller.domain import Move
+from controller.domain import Market, Move
 from controller.domain.errors import (
     AnsibleError,
     AwsError,
@@ -58,6 +58,11 @@ class Job:
     def settings(self) -> ControllerSettings:
         """The controller's settings."""
         return self.environment.settings.controller
+
+    def market(self, flavor: str) -> Market:
+        """Returns how a flavor is bought. One that Terraform declares no longer counts as bought on demand."""
+        declared = self.cluster.made.outputs.flavors.get(flavor)
+        return Market.ON_DEMAND if declared is None else Market(declared.market)
 
     def keep(self, write: Callable[[], None]) -> None:
         """Writes to the journal what a later controller would find out by itself, too.

@@ -43,7 +43,7 @@ class Optimizer:
     ) -> None:
         self._job = Job(environment, cluster, journal, clock, reporter, asked)
         self._bring_up = bring_up
-        waits = Waits(journal, clock, environment.settings.controller.unavailable_s)
+        waits = Waits(journal, clock, environment.settings.controller.unavailable_s, self._job.market)
         self._training = Training(self._job, waits, decider, approval)
 
     def run(self) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from controller.domain import Fleet, Move, MovePhase
+from controller.act.backoff import backoff_s, failures_to_grow, longest_s
+from controller.domain import Fleet, Market, Move, MovePhase
 from controller.domain.move import MovePart
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import FlavorsNotObtained
@@ -78,10 +79,13 @@ class Moves:
         self._end(MovePhase.ROLLED_BACK, FlavorsNotObtained(tuple(failing)))
 
     def _give_back(self, nodes: list[Node], failing: list[str]) -> None:
+        scenario = self._world.scenario
         for node in self._still_there(nodes):
             self._world.nodes.remove(node)
         for flavor in failing:
-            self.unavailable[flavor] = self._world.now + self._world.scenario.unavailable_s
+            is_spot, failures = scenario.flavor(flavor).spot, failures_to_grow(flavor, self.history) + 1
+            most_s = longest_s([Market.SPOT if is_spot else Market.ON_DEMAND])
+            self.unavailable[flavor] = self._world.now + backoff_s(scenario.unavailable_s, failures, most_s)
 
     def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:
         """Lets the new nodes join. Then the nodes that the target does not have drain."""

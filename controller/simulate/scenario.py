@@ -107,7 +107,8 @@ class Scenario:
     drain_s: float = 60.0
     no_capacity_after_s: float = 90.0
     """How long it takes to learn that there is no capacity."""
-    unavailable_s: float = 3600.0
+    unavailable_s: float = 1800.0
+    """How long a flavor that could not be had is left alone. Each further failure in a row doubles it."""
     needed_memory_bytes: int | None = None
     """What a worker process needs, which policies learn from the facts; None: no fact tells."""
     told: Told = field(default_factory=Told)

@@ -34,10 +34,6 @@ class Pools:
         """Whether any flavor is bought on demand."""
         return Market.ON_DEMAND.value in {output.market for output in self._job.cluster.made.outputs.flavors.values()}
 
-    def market(self, flavor: str) -> Market:
-        """Returns how a flavor is bought."""
-        return Market(self._job.cluster.made.outputs.flavors[flavor].market)
-
     def affordable(self, count: int, short: Shortage, best: Fleet = NO_NODES) -> Fleet:
         """Returns the nodes that may begin to replace others now: the limits on cost and surge hold while both run.
 
@@ -106,7 +102,7 @@ class Pools:
             price = prices.get(flavor)
             is_sound = price is not None and price_fault(price, now, settings) is None
             is_fit = flavor not in barred and not _is_too_small(estimates.get(flavor))
-            if price is not None and is_sound and is_fit and self.market(flavor) in markets:
+            if price is not None and is_sound and is_fit and job.market(flavor) in markets:
                 next_node = prices.get(floor_name(flavor)) if self._buys_on_demand(flavor) else None
                 found.append(self._pool(flavor, next_node or price, estimates.get(flavor), settings))
         return found

@@ -141,7 +141,7 @@ class Spot:
         """Returns whether EC2 does not launch spot nodes that are wanted."""
         job, cluster = self._job, self._job.cluster
         lacking = wanted.beyond(Fleet.counted(worker.flavor for worker in cluster.last_workers()))
-        flavors = [flavor for flavor in lacking.present if self._pools.market(flavor) is Market.SPOT]
+        flavors = [flavor for flavor in lacking.present if self._job.market(flavor) is Market.SPOT]
         if not flavors:
             self._lacking_since = None
             return False
@@ -155,7 +155,7 @@ class Spot:
         """Returns the move that begins now, kept in the journal."""
         job, now = self._job, self._job.clock.now()
         taken = lacking_of(short, lasting)
-        is_on_demand = any(self._pools.market(flavor) is Market.ON_DEMAND for flavor in replacements.present)
+        is_on_demand = any(self._job.market(flavor) is Market.ON_DEMAND for flavor in replacements.present)
         if is_on_demand and because is None:
             self._note_once(reason_in_words(OnDemandInstead(now - (short.waiting_since or now))))
         losses = job.journal.all_losses()

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from controller.act.backoff import LONGEST_S, backoff_s, failures_to_grow, retry_at
-from controller.domain import Fleet, Move, MovePhase
+from controller.act.backoff import LONGEST_ON_SPOT_S, LONGEST_S, backoff_s, failures_to_grow, longest_s, retry_at
+from controller.domain import Fleet, Market, Move, MovePhase
 from controller.domain.reasons import Said
 
 SOURCE, TARGET, OTHER = Fleet({"t2.large": 2}), Fleet({"c5.large": 2}), Fleet({"c5.xlarge": 2})
@@ -29,6 +29,20 @@ def moves(*steps: tuple[Fleet, MovePhase]) -> list[Move]:
 )
 def test_the_wait_doubles_up_to_a_day(failures: int, expected_s: float) -> None:
     assert backoff_s(900, failures) == expected_s
+
+
+def test_spot_pools_are_asked_again_within_the_hour() -> None:
+    assert longest_s([Market.ON_DEMAND, Market.SPOT]) == LONGEST_ON_SPOT_S
+    assert longest_s([Market.ON_DEMAND]) == longest_s([]) == LONGEST_S
+    assert [backoff_s(900, n, LONGEST_ON_SPOT_S) for n in (1, 2, 3, 4)] == [900, 1800, 3600, 3600]
+    assert backoff_s(7200, 5, LONGEST_ON_SPOT_S) == 7200, "a longer first wait is what was asked for"
+
+
+def test_a_fleet_that_was_undone_waits_as_long_as_its_market_asks_for_and_a_refused_one_longer() -> None:
+    undone, refused = moves(*[(TARGET, BACK)] * 5), moves(*[(TARGET, REFUSED)] * 5)
+    last = undone[-1].changed_at
+    assert retry_at(TARGET, undone, 900, LONGEST_ON_SPOT_S) == last + LONGEST_ON_SPOT_S
+    assert retry_at(TARGET, refused, 900, LONGEST_ON_SPOT_S) == last + 14400
 
 
 @pytest.mark.parametrize(

@@ -61,3 +61,11 @@ def test_nodes_that_were_held_up_by_others_tell_nothing_of_how_long_they_boot() 
     watched.now += 600.0
     watched.configure(200.0, nodes=2)
     assert watched.kept == [(MovePart.TERRAFORM, 15.0), (MovePart.CONFIGURE, 200.0)]
+
+
+def test_a_node_that_is_repaired_after_nodes_were_let_go_tells_nothing_of_how_long_it_boots() -> None:
+    watched = Watched()
+    watched.apply(15.0, added=0)
+    watched.now += 7200.0
+    watched.configure(30.0, nodes=1)
+    assert watched.kept == [(MovePart.TERRAFORM, 15.0), (MovePart.CONFIGURE, 30.0)]

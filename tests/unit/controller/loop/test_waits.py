@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from controller.domain import Decision, Fleet, Move, MovePhase, Verdict
+from controller.act.backoff import LONGEST_ON_SPOT_S, LONGEST_S
+from controller.domain import Decision, Fleet, Market, Move, MovePhase, Verdict
 from controller.domain.reasons import Said
 from controller.domain.reasons.moving import NoCapacity, WaitsAfterFailure
 from controller.loop.waits import Waits
@@ -17,8 +18,8 @@ FIRST_S = 100.0
 MOVE = Decision(0.0, "p", Verdict.MOVE, NOW, BEST, Said("cheaper"), is_probe=True)
 
 
-def waits_of(one: Controller) -> Waits:
-    return Waits(one.journal, one.clock, FIRST_S)
+def waits_of(one: Controller, spot: Collection[str] = ()) -> Waits:
+    return Waits(one.journal, one.clock, FIRST_S, lambda flavor: Market.SPOT if flavor in spot else Market.ON_DEMAND)
 
 
 def test_a_flavor_that_could_not_be_had_holds_moves_to_more_of_it_back(controller: Callable[..., Any]) -> None:
@@ -32,6 +33,20 @@ def test_a_flavor_that_could_not_be_had_holds_moves_to_more_of_it_back(controlle
     assert waits.reason(NOW, OTHER) is None
     one.world.now += FIRST_S
     assert waits.hold_back(MOVE) == MOVE
+
+
+def test_a_spot_pool_is_asked_again_within_the_hour_however_often_it_failed(controller: Callable[..., Any]) -> None:
+    one = controller()
+    waits = waits_of(one, spot={"c5.large"})
+    for number in range(1, 12):
+        one.journal.save_move(
+            Move(number, one.world.now - 1, NOW, BEST, Said("cheaper"), MovePhase.ROLLED_BACK, ended_at=one.world.now)
+        )
+    waits.remember_unavailable(["c5.large"], NoCapacity({"c5.large": "none left"}))
+    assert waits.reason(NOW, BEST) == WaitsAfterFailure(BEST, one.world.now + LONGEST_ON_SPOT_S)
+    assert waits_of(one).reason(NOW, BEST) == WaitsAfterFailure(BEST, one.world.now + LONGEST_ON_SPOT_S)
+    waits_of(one).remember_unavailable(["c5.large"], NoCapacity({"c5.large": "none left"}))
+    assert waits.reason(NOW, BEST) == WaitsAfterFailure(BEST, one.world.now + LONGEST_S)
 
 
 def test_a_fleet_waits_after_a_move_that_failed_since_the_controller_began(controller: Callable[..., Any]) -> None:

@@ -89,7 +89,19 @@ def test_a_grow_that_fails_is_rolled_back_and_the_flavor_counts_as_unavailable(b
     world.run_until(2000.0)
     assert moves.history[-1].phase is MovePhase.ROLLED_BACK
     assert observation_of(world).fleet == Fleet({"a.large": 4})
-    assert moves.unavailable["b.large"] > world.now
+    failed_at = moves.history[-1].ended_at
+    assert failed_at and moves.unavailable["b.large"] == pytest.approx(failed_at + world.scenario.unavailable_s)
+
+
+@pytest.mark.parametrize(("spot", "waits_s"), [(False, [1800, 3600, 7200, 14400]), (True, [1800, 3600, 3600, 3600])])
+def test_a_flavor_that_can_not_be_had_is_left_alone_as_long_as_in_a_real_run(spot, waits_s):
+    world = World(scenario(flavors=(SLOW, replace(FAST, capacity=2, spot=spot))))
+    moves, left_alone_s = Moves(world), []
+    for _ in waits_s:
+        moves.begin(Fleet({"b.large": 4}), Said(""), False, ())
+        world.run_until(world.now + 200.0)
+        left_alone_s.append(moves.unavailable["b.large"] - moves.history[-1].ended_at)
+    assert left_alone_s == pytest.approx(waits_s)
 
 
 @pytest.mark.parametrize("broken", [{"capacity": 0}, {"boots": False}])
