@@ -24,7 +24,9 @@ import time
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -38,6 +40,7 @@ import numpy as np  # noqa: E402
 from controller.decide.deadlines.expected_cost import expected_cost  # noqa: E402
 from controller.decide.deadlines.paper import greedy, on_demand_only, uniform_progress  # noqa: E402
 from controller.decide.deadlines.situation import Choice, Job, Policy, Situation, Spot  # noqa: E402
+from controller.simulate.traces.market import played_live  # noqa: E402
 from controller.simulate.traces.omniscient import omniscient_usd  # noqa: E402
 from controller.simulate.traces.play import play  # noqa: E402
 from controller.simulate.traces.trace import Flags, Trace, read_traces  # noqa: E402
@@ -53,11 +56,20 @@ POLICIES: dict[str, Policy] = {
     "uniform progress": uniform_progress,
     "expected cost": expected_cost,
 }
-OURS, PAPERS, TOLD = "expected cost", "uniform progress", "told which pool lasts"
-NAMES = (*POLICIES, TOLD)
-"""The last one is ours for somebody who knows of each pool how long it will have capacity: a limit."""
+OURS, PAPERS, TOLD, LIVE = "expected cost", "uniform progress", "told which pool lasts", "live controller"
+"""TOLD is ours for somebody who knows of each pool how long it will have capacity: a limit."""
 LEAST_STEP_S = 150.0
 """Finer traces are thinned: the omniscient bound takes time by the step."""
+
+
+class Asked(NamedTuple):
+    """One job that is to be played, with what its pools have."""
+
+    pools: str
+    job: Job
+    available: Flags
+    work_h: int
+    deadline_h: int
 
 
 @dataclass(frozen=True)
@@ -114,8 +126,8 @@ def half_of(trace: Trace, half: str) -> Trace:
     return {"first": whole.part(0, middle), "second": whole.part(middle, 2 * middle), "both": whole}[half]
 
 
-def runs_of(group: list[Trace], starts: int, seed: int) -> list[Run]:
-    """Plays all jobs on some pools."""
+def jobs_of(group: list[Trace], starts: int, seed: int) -> list[Asked]:
+    """Returns all jobs on some pools."""
     pools, step_s = " ".join(trace.zone for trace in group), group[0].step_s
     length = min(len(trace.available) for trace in group)
     available = np.stack([trace.available[:length] for trace in group], axis=1)
@@ -127,23 +139,29 @@ def runs_of(group: list[Trace], starts: int, seed: int) -> list[Run]:
             job = Job(work_h * 3600, steps * step_s, change_over_h * 3600, step_s, on_demand, (spot,) * len(group))
             for _ in range(starts):
                 start = draw.randrange(length - steps)
-                found.append(run_of(pools, job, available[start : start + steps], work_h, deadline_h))
+                found.append(Asked(pools, job, available[start : start + steps], work_h, deadline_h))
     return found
 
 
-def run_of(pools: str, job: Job, available: Flags, work_h: int, deadline_h: int) -> Run:
-    """Plays one job."""
+def run_of(asked: Asked, live: bool) -> Run:
+    """Plays one job, as the live controller decides as well where that is asked for."""
+    job, available = asked.job, asked.available
     policies = {**POLICIES, TOLD: told_which_lasts(available)}
     played = {name: play(policy, job, available) for name, policy in policies.items()}
+    usd, late = {name: one.usd for name, one in played.items()}, [n for n, one in played.items() if not one.is_in_time]
+    if live:
+        outcome = played_live(job, available)
+        usd[LIVE] = outcome.cost_usd
+        late += [] if outcome.deadline_met else [LIVE]
     return Run(
-        pools,
+        asked.pools,
         len(job.spot_usd_per_hour) > 1,
-        work_h,
-        deadline_h,
+        asked.work_h,
+        asked.deadline_h,
         job.change_over_s / 3600,
         omniscient_usd(job, available),
-        {name: one.usd for name, one in played.items()},
-        tuple(name for name, one in played.items() if not one.is_in_time),
+        usd,
+        tuple(late),
     )
 
 
@@ -161,7 +179,7 @@ def told_which_lasts(available: Flags) -> Policy:
     return policy
 
 
-def summary(runs: list[Run]) -> dict[str, dict[str, object]]:
+def summary(runs: list[Run]) -> dict[str, dict[str, Any]]:
     """Returns the lines of the table: average costs, gaps to the bound, and missed deadlines."""
     lines: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
@@ -170,32 +188,36 @@ def summary(runs: list[Run]) -> dict[str, dict[str, object]]:
     return {name: line_of(lines[name]) for name in sorted(lines)}
 
 
-def line_of(runs: list[Run]) -> dict[str, object]:
+def line_of(runs: list[Run]) -> dict[str, Any]:
     """Returns a line of the table."""
     bound = statistics.mean(run.bound_usd for run in runs)
-    usd = {name: statistics.mean(run.usd[name] for run in runs) for name in NAMES}
+    usd = {name: statistics.mean(run.usd[name] for run in runs) for name in runs[0].usd}
     papers = usd[PAPERS] - bound
+    shares = {
+        name: round((usd[name] - bound) / papers, 3) if papers > 0 else None
+        for name in (OURS, TOLD, LIVE)
+        if name in usd
+    }
     return {
         "jobs": len(runs),
         "bound_usd": round(bound, 2),
         "usd": {name: round(value, 2) for name, value in usd.items()},
         "gap_usd": {name: round(value - bound, 2) for name, value in usd.items()},
-        "late": {name: sum(name in run.late for run in runs) for name in NAMES},
-        "gap_over_uniform_progress": round((usd[OURS] - bound) / papers, 3) if papers > 0 else None,
-        "told_gap_over_uniform_progress": round((usd[TOLD] - bound) / papers, 3) if papers > 0 else None,
+        "late": {name: sum(name in run.late for run in runs) for name in usd},
+        "gap_over_uniform_progress": shares,
     }
 
 
-def table_of(lines: dict[str, dict[str, object]]) -> Table:
+def table_of(lines: dict[str, dict[str, Any]]) -> Table:
     """Returns the table for people: costs, and the gap to the bound in brackets."""
-    table = Table("jobs", "n", "bound", *NAMES, "gap, ours / UP", "told / UP", "late")
+    first = next(iter(lines.values()))
+    names, shown = [*first["usd"]], [*first["gap_over_uniform_progress"]]
+    table = Table("jobs", "n", "bound", *names, *(f"gap: {name} / UP" for name in shown), "late")
     for name, line in lines.items():
         usd, gap, late = line["usd"], line["gap_usd"], line["late"]
-        assert isinstance(usd, dict) and isinstance(gap, dict) and isinstance(late, dict)
-        cells = [f"${usd[policy]:.2f} (+{gap[policy]:.2f})" for policy in NAMES]
-        share, bound = line["gap_over_uniform_progress"], line["bound_usd"]
-        told = line["told_gap_over_uniform_progress"]
-        table.add_row(name, str(line["jobs"]), f"${bound:.2f}", *cells, str(share), str(told), str(sum(late.values())))
+        cells = [f"${usd[policy]:.2f} (+{gap[policy]:.2f})" for policy in names]
+        shares = [str(line["gap_over_uniform_progress"][policy]) for policy in shown]
+        table.add_row(name, str(line["jobs"]), f"${line['bound_usd']:.2f}", *cells, *shares, str(sum(late.values())))
     return table
 
 
@@ -205,9 +227,13 @@ def main() -> int:
     parser.add_argument(
         "--starts", type=int, default=1, help="so many start times for each job, deadline and change-over"
     )
+    parser.add_argument("--jobs", type=int, help="play so many of all these jobs, drawn at random (default: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--half", choices=("first", "second", "both"), default="second", help="of each trace")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--live", action="store_true", help="also play them as the live controller decides: some fifteen seconds a job"
+    )
     parser.add_argument("--traces", default=os.environ.get("CENTAVO_SPOT_TRACES"))
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "deadlines.json")
     args = parser.parse_args()
@@ -215,12 +241,14 @@ def main() -> int:
         print("skipped: CENTAVO_SPOT_TRACES names no folder with traces of skypilot-org/spot-traces", file=sys.stderr)
         return 0
     began, groups = time.monotonic(), grouped([half_of(one, args.half) for one in read_traces(Path(args.traces))])
+    jobs = [job for group in groups for job in jobs_of(group, args.starts, args.seed)]
+    if args.jobs is not None:
+        jobs = random.Random(args.seed).sample(jobs, min(args.jobs, len(jobs)))
     with ProcessPoolExecutor(args.processes) as pool:
-        jobs = [pool.submit(runs_of, group, args.starts, args.seed) for group in groups]
-        runs = [run for job in jobs for run in job.result()]
+        runs = [*pool.map(partial(run_of, live=args.live), jobs)]
     lines = summary(runs)
     args.output.parent.mkdir(parents=True, exist_ok=True)
-    result = {"half": args.half, "seed": args.seed, "starts": args.starts, "lines": lines}
+    result = {"half": args.half, "seed": args.seed, "starts": args.starts, "jobs": len(jobs), "lines": lines}
     args.output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     console = Console(width=max(200, Console().width))
     console.print(table_of(lines))
