@@ -10,6 +10,12 @@ and 0.543 on the first (--starts 12, 864 jobs each). The column "told which pool
 takes, of the pools with capacity, always the one that will have it for longest: 0.45 and 0.51. Nothing that a pool
 has shown tells which one that is. Chosen by the age of its stay, its share of time with capacity, its losses per
 hour, its last six hours or the same hours of the day before, the gap is the same within 0.01.
+
+These policies, the paper's and ours, are told at each step which pools have capacity. The live controller learns it by
+asking, one pool after the other. With --live its decisions are played, too: 0.54 of Uniform Progress's gap on single
+pools and 0.76 on several (--jobs 40: 27 and 13 jobs, on which ours has 0.46 and 0.42), no deadline missed. While a
+spot pool that had no capacity was left alone for up to a day, in place of an hour, it was 0.71 in place of 0.58 on 24
+other jobs of the first half.
 """
 
 from __future__ import annotations
