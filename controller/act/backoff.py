@@ -22,10 +22,10 @@ def backoff_s(first_s: float, failures: int, most_s: float = LONGEST_S) -> float
     Args:
         first_s: How long to wait after the first failure.
         failures: The number of failures in a row, at least one.
-        most_s: How long to wait at most, unless the first wait is longer.
+        most_s: How long to wait at most, unless the first wait is longer. It is never longer than a day.
     """
     doublings = min(failures - 1, 32)
-    return min(max(first_s, most_s), first_s * 2.0**doublings)
+    return min(LONGEST_S, max(first_s, most_s), first_s * 2.0**doublings)
 
 
 def failures_to_grow(flavor: str, moves: Sequence[Move]) -> int:

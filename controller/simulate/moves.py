@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from controller.act.backoff import backoff_s, failures_to_grow, longest_s
-from controller.domain import Fleet, Market, Move, MovePhase
+from controller.domain import Fleet, Move, MovePhase
 from controller.domain.move import MovePart
 from controller.domain.reasons import Reason
 from controller.domain.reasons.flavors import FlavorsNotObtained
@@ -83,8 +83,7 @@ class Moves:
         for node in self._still_there(nodes):
             self._world.nodes.remove(node)
         for flavor in failing:
-            is_spot, failures = scenario.flavor(flavor).spot, failures_to_grow(flavor, self.history) + 1
-            most_s = longest_s([Market.SPOT if is_spot else Market.ON_DEMAND])
+            failures, most_s = failures_to_grow(flavor, self.history) + 1, longest_s([scenario.flavor(flavor).market])
             self.unavailable[flavor] = self._world.now + backoff_s(scenario.unavailable_s, failures, most_s)
 
     def _grown(self, started: list[Node], target: Fleet, bad_nodes: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ import yaml
 
 from controller.decide import Batches, Objective, SpeedSpread, SwitchingAssumptions
 from controller.decide.model.communication import Communication
-from controller.domain import Fleet
+from controller.domain import Fleet, Market
 from controller.simulate.troubles import NO_TROUBLES, Troubles
 
 
@@ -40,6 +40,11 @@ class SimulatedFlavor:
     """How many nodes EC2 has, which policies do not know; None: any number."""
     boots: bool = True
     memory_bytes: int | None = None
+
+    @property
+    def market(self) -> Market:
+        """How it is bought."""
+        return Market.SPOT if self.spot else Market.ON_DEMAND
 
     @property
     def sustained_tokens_per_s(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.decide import DecideSettings, SpeedSpread, SwitchingAssumptions, Truth
-from controller.domain import Flavor, Limits, Market
+from controller.domain import Flavor, Limits
 from controller.simulate.disturbances import expected_drift, expected_neighbour_share
 from controller.simulate.scenario import Scenario, SimulatedFlavor, Told
 from controller.simulate.world import World
@@ -36,7 +36,7 @@ def _flavor(flavor: SimulatedFlavor, told: Told) -> Flavor:
     knows_credits = is_burstable and told.baselines and flavor.vcpus is not None
     return Flavor(
         name=flavor.name,
-        market=Market.SPOT if flavor.spot else Market.ON_DEMAND,
+        market=flavor.market,
         max_nodes=flavor.max_nodes,
         vcpus=flavor.vcpus,
         memory_bytes=flavor.memory_bytes,

@@ -36,6 +36,7 @@ def test_spot_pools_are_asked_again_within_the_hour() -> None:
     assert longest_s([Market.ON_DEMAND]) == longest_s([]) == LONGEST_S
     assert [backoff_s(900, n, LONGEST_ON_SPOT_S) for n in (1, 2, 3, 4)] == [900, 1800, 3600, 3600]
     assert backoff_s(7200, 5, LONGEST_ON_SPOT_S) == 7200, "a longer first wait is what was asked for"
+    assert backoff_s(2 * LONGEST_S, 1, LONGEST_ON_SPOT_S) == backoff_s(2 * LONGEST_S, 1) == LONGEST_S
 
 
 def test_a_fleet_that_was_undone_waits_as_long_as_its_market_asks_for_and_a_refused_one_longer() -> None:
