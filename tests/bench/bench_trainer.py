@@ -49,6 +49,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from trainer.model.tiles import ISA
+
 ROOT = Path(__file__).resolve().parents[2]
 CONTESTANTS = Path(__file__).with_name("contestants")
 TORCH = "torch==2.13.0"
@@ -56,6 +58,8 @@ MODELS = {"tiny": (128, 16), "base": (32, 16)}
 """Sentences per process and tokens per sentence, as measured before (1.11 and 1.5 times PyTorch)."""
 PRECISIONS = ("float32", "bfloat16")
 CENTAVO, EAGER, COMPILED = WAYS = ("centavo", "pytorch", "pytorch-compiled")
+WITHOUT_TILES = "centavo-without-tiles"
+PROGRAMS = {COMPILED: EAGER, WITHOUT_TILES: CENTAVO}
 LOSS_TOLERANCE = 0.02
 LIMIT_S = 900
 
@@ -87,7 +91,7 @@ def torch_python() -> Path:
 
 def command_of(contestant: str, job: Job) -> list[str]:
     """Returns the command that starts the contestant on this machine."""
-    program = EAGER if contestant == COMPILED else contestant
+    program = PROGRAMS.get(contestant, contestant)
     asked = {**asdict(job), "compiled": contestant == COMPILED}
     arguments = [str(CONTESTANTS / f"{program}.py"), json.dumps(asked)]
     if program == EAGER:
@@ -102,6 +106,8 @@ def command_of(contestant: str, job: Job) -> list[str]:
 def run(contestant: str, job: Job) -> dict[str, float]:
     """Returns what the contestant's rank 0 prints: target tokens per second of all processes, and the last loss."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    if contestant == WITHOUT_TILES:
+        environment[ISA] = "AVX512_CORE_BF16"
     done = subprocess.run(
         command_of(contestant, job),
         capture_output=True,
@@ -135,8 +141,9 @@ def faster_at_equal_loss(measured: dict[str, list[dict[str, float]]]) -> tuple[s
 
 def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Makes all rounds of one model with one number of processes, in turns."""
+    contestants = (*WAYS, WITHOUT_TILES) if arguments.without_tiles else WAYS
     rounds: dict[str, dict[str, list[dict[str, float]]]] = {
-        contestant: {precision: [] for precision in arguments.precisions} for contestant in WAYS
+        contestant: {precision: [] for precision in arguments.precisions} for contestant in contestants
     }
     sentences, length = MODELS[preset]
     for _ in range(arguments.rounds):
@@ -155,12 +162,14 @@ def measure(preset: str, processes: int, arguments: argparse.Namespace) -> dict[
 
 def table(results: dict[str, dict[str, dict[str, Any]]]) -> str:
     """Returns the results as a table: target tokens per second by model and processes."""
-    heads = "".join(f"{f'{contestant} (tokens/s)':>29}" for contestant in WAYS)
+    measured = {way for by_processes in results.values() for one in by_processes.values() for way in one}
+    ways = [way for way in (*WAYS, WITHOUT_TILES) if way in measured]
+    heads = "".join(f"{f'{contestant} (tokens/s)':>35}" for contestant in ways)
     lines = [f"{'model':6} {'processes':>9}{heads} {'ratio':>6}"]
     for preset, by_processes in results.items():
         for processes, one in by_processes.items():
-            speeds = [f"{one[way]['tokens_per_s']} ({one[way]['precision']})" for way in WAYS]
-            lines.append(f"{preset:6} {processes:>9}{''.join(f'{speed:>29}' for speed in speeds)} {one['ratio']:>6}")
+            speeds = [f"{one[way]['tokens_per_s']} ({one[way]['precision']})" for way in ways]
+            lines.append(f"{preset:6} {processes:>9}{''.join(f'{speed:>35}' for speed in speeds)} {one['ratio']:>6}")
     return "\n".join(lines)
 
 
@@ -172,6 +181,7 @@ def main() -> None:
     parser.add_argument("--precisions", nargs="+", default=list(PRECISIONS), choices=PRECISIONS)
     parser.add_argument("--rounds", type=int, default=3, help="how often the contestants take turns")
     parser.add_argument("--steps", type=int, default=10, help="measured steps of a round")
+    parser.add_argument("--without-tiles", action="store_true", help="also Centavo without matrix tiles (Intel's AMX)")
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "bench" / "trainer.json")
     arguments = parser.parse_args()
     torch_python()

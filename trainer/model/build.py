@@ -11,6 +11,7 @@ import mxnet as mx
 from trainer.model.allocation import reuse_memory
 from trainer.model.kernels import library, processor
 from trainer.model.positions import sinusoids
+from trainer.model.tiles import use_tiles
 from trainer.model.transformer import FORMAT, METADATA_FILE, ModelError, TranslationModel
 from trainer.settings.model import ModelSettings
 from trainer.settings.section import section_from
@@ -45,6 +46,8 @@ def build(
     device = device or mx.cpu()
     units = settings.architecture().units
     _check_precision(settings.precision, device)
+    if settings.precision == "bfloat16":
+        use_tiles()
     fused = device.device_type == "cpu" and library.load()
     if settings.precision != "float32" and not fused:
         mx.contrib.amp.init(settings.precision)  # holds for every model of this process from now on
