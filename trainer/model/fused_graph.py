@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import mxnet as mx
 import numpy as np
 from mxnet import gluon
 
+from trainer.model.tiles import use_tiles
 from trainer.settings.model import Norm
 
 _EPSILON = 1e-5  # of GluonNLP's layer norms
@@ -53,6 +55,7 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         if self.is_separate:
             self.source_embedding = network.src_embed[0].weight
         self.bias = network.tgt_proj.bias
+        self._in_tiles = self.low_precision and not r_drop_weight and len(smoothings) == 1 and self._fits_tiles()
         self._graph = _Graph if norm == "post" else _PreNormGraph
         if norm == "pre":
             for side, stack in (("encoder", network.encoder), ("decoder", network.decoder)):
@@ -85,6 +88,10 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
     def units(self) -> int:
         """The numbers that represent a token."""
         return int(self.embedding.shape[1])
+
+    def _fits_tiles(self) -> bool:
+        """Whether the output layer can be computed in tiles. A library for other processors lacks the operator."""
+        return use_tiles() and hasattr(mx.nd, "centavo_output_loss") and self.units % 32 == 0
 
     def outputs_of(self, name: str) -> int:
         """Returns the number of outputs of the weight, shape (outputs, inputs), that this block calls `name`."""
@@ -131,7 +138,11 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
             hidden = graph.self_attend(hidden, tgt_len, f"decoder{index}_self", causal=1)
             hidden = graph.cross_attend(hidden, memory, tgt_len, src_len, f"decoder{index}_cross")
             hidden = graph.feed_forward(hidden, f"decoder{index}")
-        scores = graph.scores(graph.read(hidden))  # (B * T, vocabulary)
+        hidden = graph.read(hidden)
+        if self._in_tiles:  # the scores are not kept
+            output, smoothing = (parameters["embedding"], parameters["bias"]), self._smoothings[0]
+            return F.centavo_output_loss(hidden, *output, labels, tgt_len, smoothing=smoothing)[0]
+        scores = graph.scores(hidden)  # (B * T, vocabulary)
         if self._r_drop_weight:
             return self._r_drop(F, scores, labels, tgt_len)
         losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]

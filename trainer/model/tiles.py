@@ -28,12 +28,11 @@ def use_tiles() -> bool:
     """Lets oneDNN compute in tiles where processor and system have them. Returns whether this process may use them.
 
     It has to be called before the first operation of MXNet, when oneDNN reads its variable. Where the environment has
-    the variable, it stays as it is.
+    the variable, it stays as it is, and the tiles are used only if it names them.
     """
     if platform.machine() != "x86_64" or not processor.has("amx_bf16") or not _permitted():
         return False
-    os.environ.setdefault(ISA, WITH_TILES)
-    return True
+    return os.environ.setdefault(ISA, WITH_TILES) == WITH_TILES
 
 
 def _permitted() -> bool:

@@ -32,11 +32,15 @@ _EXACT_FLAGS = ("-std=c++17", "-fPIC", "-O3", "-ffp-contract=off", "-fno-math-er
 _LINK_FLAGS = ("-shared", "-fopenmp", "-Wl,-Bsymbolic")
 NATIVE = "native"
 _HASWELL = ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe")
+_SKYLAKE = (*_HASWELL, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+WITH_TILES = "x86-64-v4-amx"
 LEVELS = {
-    "x86-64-v4": (*_HASWELL, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    WITH_TILES: (*_SKYLAKE, "avx512_bf16", "amx_tile", "amx_bf16"),
+    "x86-64-v4": _SKYLAKE,
     "x86-64-v3": _HASWELL,
 }
 """Levels of x86-64, the highest first, and what /proc/cpuinfo lists for a processor that has them."""
+_OPTIONS = {WITH_TILES: ("-march=x86-64-v4", "-mavx512bf16", "-mamx-tile", "-mamx-bf16")}
 
 
 class CompileError(RuntimeError):
@@ -87,7 +91,8 @@ def compile_to(path: Path, target: str = NATIVE) -> None:
         objects = []
         for source, flags in sources.items():
             objects.append(str(Path(directory, f"{source.stem}.o")))
-            _run([compiler, *flags, f"-march={target}", include, "-c", str(source), "-o", objects[-1]])
+            options = _OPTIONS.get(target, (f"-march={target}",))
+            _run([compiler, *flags, *options, include, "-c", str(source), "-o", objects[-1]])
         with replaced(path, readable_by_all=True) as linked:
             _run([compiler, *_LINK_FLAGS, *objects, "-o", str(linked)])
 
@@ -104,7 +109,7 @@ def name_for(level: str) -> str:
 
 def _digest(target: str) -> str:
     """Returns the digest of all that the library depends on: sources, flags, MXNet, and the processor."""
-    origin = (_KERNEL_FLAGS, _EXACT_FLAGS, _LINK_FLAGS, mx.__version__, platform.machine(), target)
+    origin = (_KERNEL_FLAGS, _EXACT_FLAGS, _LINK_FLAGS, _OPTIONS, mx.__version__, platform.machine(), target)
     digest = hashlib.sha256(repr(origin).encode())
     for path in sorted(SOURCES.glob("*.h")) + sorted(SOURCES.glob("*.cc")):
         digest.update(path.read_bytes())

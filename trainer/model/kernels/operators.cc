@@ -11,6 +11,7 @@
 #include "adam.h"
 #include "attention.h"
 #include "cross_entropy.h"
+#include "output_loss.h"
 #include "r_drop.h"
 #include "residual_norm.h"
 
@@ -87,6 +88,51 @@ MXReturnValue CrossEntropyBackward(const Attributes& attributes, Tensors* in, Te
   Zero(out, 2);
   return MX_SUCCESS;
 }
+
+#ifdef CENTAVO_TILES
+
+// ---- loss, d_hidden, d_weight, d_bias = centavo_output_loss(hidden, weight, bias, labels, lengths; smoothing)
+// The gradients of the loss are made with it. The way back multiplies them by the loss's own.
+
+MXReturnValue OutputLossShape(const Attributes&, Shapes* in, Shapes* out) {
+  if ((*in)[0].size() != 2 || (*in)[1].size() != 2 || (*in)[3].size() != 2) {
+    return Wrong("hidden, weight and labels must be matrices");
+  }
+  if ((*in)[0][1] % centavo::kPaired) return Wrong("the units must be a multiple of 32");
+  (*in)[2] = {(*in)[1][0]};
+  *out = {{1}, (*in)[0], (*in)[1], (*in)[2]};
+  return MX_SUCCESS;
+}
+
+MXReturnValue OutputLossForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
+  const auto& shape = (*in)[3].shape;
+  const int classes = (*in)[1].shape[0], units = (*in)[1].shape[1];
+  if (!Within(Integers(in, 3), shape[0] * shape[1], classes)) return Wrong("a label is not in the vocabulary");
+  std::vector<int64_t> counted;
+  for (int64_t b = 0; b < shape[0]; ++b) {
+    for (int64_t t = 0; t < shape[1] && t < Floats(in, 4)[b]; ++t) counted.push_back(b * shape[1] + t);
+  }
+  Zero(out, 1);
+  centavo::OutputLoss of_batch(Floats(in, 0), Floats(in, 1), Floats(in, 2), Integers(in, 3), counted, classes, units,
+                               Number(attributes, "smoothing"));
+  Floats(out, 0)[0] = of_batch.Run(Floats(out, 1), Floats(out, 2), Floats(out, 3));
+  return MX_SUCCESS;
+}
+
+MXReturnValue OutputLossBackward(const Attributes&, Tensors* in, Tensors* out, const OpResource&) {
+  constexpr size_t kGradients = 4, kInputs = 5;
+  const float gradient = Floats(in, 0)[0];
+  for (size_t i = 0; i < 3; ++i) {
+    const float* made = Floats(in, kGradients + kInputs + 1 + i);
+    float* to = Floats(out, i);
+    for (int64_t j = 0; j < (*out)[i].size(); ++j) to[j] = gradient * made[j];
+  }
+  Zero(out, 3);
+  Zero(out, 4);
+  return MX_SUCCESS;
+}
+
+#endif
 
 // ---- loss, stats = centavo_r_drop(scores, labels, lengths; smoothing, weight)
 // The scores are those of both passes, the labels and the lengths those of one.
@@ -344,6 +390,15 @@ REGISTER_OP(centavo_cross_entropy)
     .setParseAttrs(Count<3, 2>)
     .setInferType(Types<'f', 'i', 'f'>)
     .setInferShape(CrossEntropyShape);
+
+#ifdef CENTAVO_TILES
+REGISTER_OP(centavo_output_loss)
+    .setForward(OutputLossForward, "cpu")
+    .setBackward(OutputLossBackward, "cpu")
+    .setParseAttrs(Count<5, 4>)
+    .setInferType(Types<'f', 'f', 'f', 'i', 'f'>)
+    .setInferShape(OutputLossShape);
+#endif
 
 REGISTER_OP(centavo_r_drop)
     .setForward(RDropForward, "cpu")

@@ -48,7 +48,8 @@ def test_another_processor_gets_a_library_of_its_own(nowhere_compiled: Path, mon
 @pytest.mark.parametrize(
     ("abilities", "level"),
     [
-        ((*compiler.LEVELS["x86-64-v4"], "amx"), "x86-64-v4"),
+        (compiler.LEVELS["x86-64-v4-amx"], "x86-64-v4-amx"),
+        ((*compiler.LEVELS["x86-64-v4"], "amx_int8"), "x86-64-v4"),
         (compiler.LEVELS["x86-64-v3"], "x86-64-v3"),
         (("sse2",), None),
     ],
