@@ -22,7 +22,8 @@ from trainer.spark import commands as spark
 from trainer.storage.storage import StorageError
 
 if TYPE_CHECKING:
-    from trainer.training.memory_plan import MemoryPlan
+    from trainer.data.prepared.manifest import Manifest
+    from trainer.settings.training import Settings
 
 EXIT_USAGE = 2
 FACT_FILE = "iteration.fact"
@@ -256,29 +257,33 @@ def _warm(options: argparse.Namespace) -> int:
 
 
 def _memory(options: argparse.Namespace) -> int:
-    print(json.dumps({"needed_bytes": _memory_plan(options).least}))
+    from trainer.training.memory_plan import plan_of
+
+    print(json.dumps({"needed_bytes": plan_of(*_planned(options)).least}))
     return 0
 
 
 def _plan_memory(options: argparse.Namespace) -> int:
     from trainer.node.memory import available_bytes, resident_bytes
-    from trainer.training.memory_preflight import MIB, table
+    from trainer.training.memory_plan import plan_of
+    from trainer.training.memory_preflight import MIB, plan_here, table
 
-    here = available_bytes(resident_bytes())
-    print(table(_memory_plan(options), here if options.memory_mib is None else options.memory_mib * MIB))
+    if options.memory_mib is None:
+        print(table(plan_here(*_planned(options)), available_bytes(resident_bytes())))
+    else:
+        print(table(plan_of(*_planned(options)), options.memory_mib * MIB))
     return 0
 
 
-def _memory_plan(options: argparse.Namespace) -> MemoryPlan:
-    """Returns what a training needs. The manifest of a prepared corpus is read, and nothing else of it."""
+def _planned(options: argparse.Namespace) -> tuple[Settings, Manifest | None]:
+    """Returns a training and the manifest of its prepared corpus, of which nothing else is read."""
     from trainer.data.opening import open_prepared
     from trainer.settings.file import read
-    from trainer.training.memory_plan import plan_of
 
     settings = read(options.config, options.overrides)
     if not settings.corpus.is_prepared:
-        return plan_of(settings, None)
-    return plan_of(settings, open_prepared(settings.corpus, Path(settings.cache).expanduser()).manifest)
+        return settings, None
+    return settings, open_prepared(settings.corpus, Path(settings.cache).expanduser()).manifest
 
 
 def _attach(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import mxnet as mx
 
 from trainer.model.allocation import reuse_memory
+from trainer.model.fused_graph import output_fits_tiles
 from trainer.model.kernels import library, processor
 from trainer.model.positions import sinusoids
 from trainer.model.tiles import use_tiles
@@ -23,6 +24,15 @@ def _check_precision(precision: str, device: Any) -> None:
         raise ModelError("float16 needs a GPU, MXNet cannot compute in it on a CPU: use bfloat16 or float32")
     if precision == "bfloat16" and on_cpu and not processor.has("avx512bw"):
         raise ModelError("bfloat16 needs a processor with AVX-512, which this one lacks: use float32")
+
+
+def keeps_scores(settings: ModelSettings) -> bool:
+    """Returns whether training on this machine's CPU keeps the scores of all tokens, (tokens, vocabulary), in memory.
+
+    In matrix tiles it does not, unless R-Drop compares them.
+    """
+    low = settings.precision == "bfloat16" and not settings.r_drop
+    return not (low and output_fits_tiles(settings.architecture().units))
 
 
 def build(

@@ -18,20 +18,28 @@ import mxnet as mx
 import numpy as np
 from mxnet import gluon
 
+from trainer.model.kernels import library
 from trainer.model.tiles import use_tiles
 from trainer.settings.model import Norm
 
 _EPSILON = 1e-5  # of GluonNLP's layer norms
 _BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # how MXNet's operators take the name of the type
 _NO_SLOPE = 1e-30
+_PAIRED = 32  # the numbers in bfloat16 of a row of a tile
 NO_DROPOUT = -1
 """The seed that switches dropout off."""
+
+
+def output_fits_tiles(units: int) -> bool:
+    """Whether the output layer can be computed in tiles. A library for other processors lacks the operator."""
+    return units % _PAIRED == 0 and use_tiles() and library.load() and hasattr(mx.nd, "centavo_output_loss")
 
 
 class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
     """Computes the label-smoothed cross-entropy of a batch from the parameters of `network` (GluonNLP's NMTModel).
 
-    With the `precision` bfloat16, the matrix products are computed in it. Parameters and all else stay float32.
+    With the `precision` bfloat16, the matrix products are computed in it. Parameters and all else stay float32. In
+    tiles, the scores of the tokens are not kept; a loss of several smoothings has no gradients then.
     """
 
     def __init__(
@@ -55,7 +63,7 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         if self.is_separate:
             self.source_embedding = network.src_embed[0].weight
         self.bias = network.tgt_proj.bias
-        self._in_tiles = self.low_precision and not r_drop_weight and len(smoothings) == 1 and self._fits_tiles()
+        self.in_tiles = self.low_precision and not r_drop_weight and output_fits_tiles(self.units)
         self._graph = _Graph if norm == "post" else _PreNormGraph
         if norm == "pre":
             for side, stack in (("encoder", network.encoder), ("decoder", network.decoder)):
@@ -88,10 +96,6 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
     def units(self) -> int:
         """The numbers that represent a token."""
         return int(self.embedding.shape[1])
-
-    def _fits_tiles(self) -> bool:
-        """Whether the output layer can be computed in tiles. A library for other processors lacks the operator."""
-        return use_tiles() and hasattr(mx.nd, "centavo_output_loss") and self.units % 32 == 0
 
     def outputs_of(self, name: str) -> int:
         """Returns the number of outputs of the weight, shape (outputs, inputs), that this block calls `name`."""
@@ -139,13 +143,15 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
             hidden = graph.cross_attend(hidden, memory, tgt_len, src_len, f"decoder{index}_cross")
             hidden = graph.feed_forward(hidden, f"decoder{index}")
         hidden = graph.read(hidden)
-        if self._in_tiles:  # the scores are not kept
-            output, smoothing = (parameters["embedding"], parameters["bias"]), self._smoothings[0]
-            return F.centavo_output_loss(hidden, *output, labels, tgt_len, smoothing=smoothing)[0]
-        scores = graph.scores(hidden)  # (B * T, vocabulary)
-        if self._r_drop_weight:
-            return self._r_drop(F, scores, labels, tgt_len)
-        losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]
+        if self.in_tiles:
+            inputs = hidden, parameters["embedding"], parameters["bias"], labels, tgt_len
+            gradients = int(len(self._smoothings) == 1)
+            losses = [F.centavo_output_loss(*inputs, smoothing=one, gradients=gradients)[0] for one in self._smoothings]
+        else:
+            scores = graph.scores(hidden)  # (B * T, vocabulary)
+            if self._r_drop_weight:
+                return self._r_drop(F, scores, labels, tgt_len)
+            losses = [F.centavo_cross_entropy(scores, labels, tgt_len, smoothing=one)[0] for one in self._smoothings]
         return losses[0] if len(losses) == 1 else F.concat(*losses, dim=0)
 
     def _r_drop(self, F: Any, scores: Any, labels: Any, lengths: Any) -> Any:  # noqa: N803

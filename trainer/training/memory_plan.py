@@ -90,7 +90,9 @@ class MemoryPlan:
         return None if room >= 1 else max(0.0, room)
 
 
-def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | None = None) -> MemoryPlan:
+def plan_of(
+    settings: Settings, manifest: Manifest | None, batch_tokens: int | None = None, keeps_scores: bool = True
+) -> MemoryPlan:
     """Returns what a rank needs.
 
     Args:
@@ -98,6 +100,7 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
         manifest: The prepared corpus; None: it is not known yet. Then the vocabulary is taken to be as large, and the
             longest sentence as long, as the settings allow, and the corpus to be prepared on the way.
         batch_tokens: The most tokens of a global batch, where it is known to exceed the settings (BPE-dropout).
+        keeps_scores: See `token_bytes`.
     """
     model, batch = settings.model.architecture(), settings.batch
     pieces = settings.vocabulary.size if manifest is None else manifest.vocabulary.pieces
@@ -124,7 +127,7 @@ def plan_of(settings: Settings, manifest: Manifest | None, batch_tokens: int | N
         Item("translating", _translating_bytes(settings, model, pieces, _longest_to_translate(manifest, settings))),
     ]
     passes = 2 if settings.model.r_drop else 1
-    per_token = passes * token_bytes(model, pieces, longest, settings.model.precision)
+    per_token = passes * token_bytes(model, pieces, longest, settings.model.precision, keeps_scores)
     return MemoryPlan(items, while_training, at_the_end, per_token, batch_tokens or batch.tokens, longest)
 
 
@@ -143,7 +146,9 @@ def parameter_count(model: Architecture, vocab_size: int, separate: bool = False
     return embeddings + model.layers * encoder + model.layers_of_decoder * decoder + norms
 
 
-def token_bytes(model: Architecture, vocab_size: int, longest: int, precision: str = "float32") -> int:
+def token_bytes(
+    model: Architecture, vocab_size: int, longest: int, precision: str = "float32", keeps_scores: bool = True
+) -> int:
     """Estimates what the backward pass keeps for a token of a batch.
 
     It keeps the activations of every layer (about 14 of `units`, 3 more with pre-norm, and 2 of `hidden`, in encoder
@@ -152,20 +157,22 @@ def token_bytes(model: Architecture, vocab_size: int, longest: int, precision: s
     its results (see `trainer.model.allocation`).
 
     Measured for tiny at 64 x 64 tokens and base at 32 x 32, in KiB a token: 65 and 480 with the fused kernels, 175 and
-    900 without. Estimated: 123 and 740.
+    900 without. Estimated: 123 and 740. In bfloat16 with 8,000 pieces, at 48 x 64 tokens: 305 and 732, and in tiles 84
+    and 551. Estimated: 546 and 1,074, and in tiles 108 and 636.
 
     Args:
         model: The sizes of the model.
         vocab_size: Pieces of the vocabulary.
         longest: Ids of the longest sentence.
         precision: The precision of the matrix products.
+        keeps_scores: Whether there are any rows of the vocabulary; see `trainer.model.build.keeps_scores`.
     """
     attentions = model.layers + 2 * model.layers_of_decoder
     attention = 3 * attentions * model.heads * longest
     of_units = 14 if model.norm == "post" else 17
     layers = (model.layers + model.layers_of_decoder) * (of_units * model.units + 2 * model.hidden) + attention
     rows = 5 if precision == "float32" else 14
-    return FLOAT_BYTES * (layers + rows * vocab_size)
+    return FLOAT_BYTES * (layers + keeps_scores * rows * vocab_size)
 
 
 def corpus_bytes(manifest: Manifest, settings: Settings) -> int:

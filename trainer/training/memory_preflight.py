@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trainer.data.prepared.manifest import Manifest
+from trainer.model.build import keeps_scores
 from trainer.node.memory import available_bytes, resident_bytes
 from trainer.settings.training import Settings
 from trainer.training.errors import NodeTooSmallError
@@ -11,13 +12,18 @@ from trainer.training.memory_plan import MemoryPlan, plan_of
 MIB = 1024**2
 
 
+def plan_here(settings: Settings, manifest: Manifest | None, batch_tokens: int | None = None) -> MemoryPlan:
+    """Returns what a rank needs on this machine, whose processor decides on it. See `plan_of`."""
+    return plan_of(settings, manifest, batch_tokens, keeps_scores(settings.model))
+
+
 def check_memory(settings: Settings, manifest: Manifest | None) -> None:
     """Checks that there is room to train at all, by the settings and by the manifest, where there is one.
 
     Raises:
         NodeTooSmallError: There is none.
     """
-    _check(plan_of(settings, manifest))
+    _check(plan_here(settings, manifest))
 
 
 def largest_share_that_fits(settings: Settings, manifest: Manifest, batch_tokens: int) -> float | None:
@@ -26,7 +32,7 @@ def largest_share_that_fits(settings: Settings, manifest: Manifest, batch_tokens
     Raises:
         NodeTooSmallError: There is no room for one sentence.
     """
-    plan = plan_of(settings, manifest, batch_tokens)
+    plan = plan_here(settings, manifest, batch_tokens)
     return plan.largest_share(_check(plan))
 
 

@@ -91,8 +91,10 @@ MXReturnValue CrossEntropyBackward(const Attributes& attributes, Tensors* in, Te
 
 #ifdef CENTAVO_TILES
 
-// ---- loss, d_hidden, d_weight, d_bias = centavo_output_loss(hidden, weight, bias, labels, lengths; smoothing)
-// The gradients of the loss are made with it. The way back multiplies them by the loss's own.
+// ---- loss, d_hidden, d_weight, d_bias = centavo_output_loss(hidden, weight, bias, labels, lengths;
+//      smoothing, gradients)
+// With `gradients` 1, the gradients of the loss are made with it, and the way back multiplies them by the loss's own.
+// With 0 they are zero.
 
 MXReturnValue OutputLossShape(const Attributes&, Shapes* in, Shapes* out) {
   if ((*in)[0].size() != 2 || (*in)[1].size() != 2 || (*in)[3].size() != 2) {
@@ -112,10 +114,11 @@ MXReturnValue OutputLossForward(const Attributes& attributes, Tensors* in, Tenso
   for (int64_t b = 0; b < shape[0]; ++b) {
     for (int64_t t = 0; t < shape[1] && t < Floats(in, 4)[b]; ++t) counted.push_back(b * shape[1] + t);
   }
-  Zero(out, 1);
+  const bool differentiates = Whole(attributes, "gradients") != 0;
+  for (size_t i = 1; i < (differentiates ? 2 : 4); ++i) Zero(out, i);
   centavo::OutputLoss of_batch(Floats(in, 0), Floats(in, 1), Floats(in, 2), Integers(in, 3), counted, classes, units,
                                Number(attributes, "smoothing"));
-  Floats(out, 0)[0] = of_batch.Run(Floats(out, 1), Floats(out, 2), Floats(out, 3));
+  Floats(out, 0)[0] = of_batch.Run(differentiates, Floats(out, 1), Floats(out, 2), Floats(out, 3));
   return MX_SUCCESS;
 }
 

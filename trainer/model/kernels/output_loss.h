@@ -48,8 +48,8 @@ class OutputLoss {
   }
 
   // Returns the loss, and writes its gradients: d_hidden (rows, units), where rows that do not count are left alone,
-  // d_weight (classes, units) and d_bias (classes,).
-  float Run(float* d_hidden, float* d_weight, float* d_bias) {
+  // d_weight (classes, units) and d_bias (classes,). Without `differentiates` it leaves them all alone.
+  float Run(bool differentiates, float* d_hidden, float* d_weight, float* d_bias) {
     const int strips = (static_cast<int>(counted_.size()) + kStrip - 1) / kStrip;
     const int threads = std::max(1, std::min(omp_get_max_threads(), strips));
     std::vector<std::unique_ptr<Part>> parts(threads);
@@ -57,11 +57,13 @@ class OutputLoss {
     for (int thread = 0; thread < threads; ++thread) {
       parts[thread] = std::make_unique<Part>(columns_, units_);
       const Tiles tiles;
-      for (int strip = thread; strip < strips; strip += threads) RunStrip(strip, parts[thread].get(), d_hidden);
+      for (int strip = thread; strip < strips; strip += threads) {
+        RunStrip(strip, differentiates, parts[thread].get(), d_hidden);
+      }
     }
     double loss = 0.0;
     for (const auto& part : parts) loss += part->loss;
-    Sum(parts, d_weight, d_bias);
+    if (differentiates) Sum(parts, d_weight, d_bias);
     return static_cast<float>(loss);
   }
 
@@ -84,6 +86,7 @@ class OutputLoss {
     Aligned<float> d_rows;          // hidden's gradient, (kBlock, units)
     Aligned<float> d_weight;        // (units, columns)
     Aligned<float> d_bias;          // (columns,)
+    float scales[kBlock];           // the reciprocal of the sum of each row's exponentials
     double loss = 0.0;
   };
 
@@ -103,19 +106,23 @@ class OutputLoss {
     }
   }
 
-  void RunStrip(int strip, Part* part, float* d_hidden) {
+  void RunStrip(int strip, bool differentiates, Part* part, float* d_hidden) {
     const int begin = strip * kStrip;
     const int rows = std::min<int>(kStrip, counted_.size() - begin);
     const int depth = (rows + kBlock - 1) / kBlock * kBlock;
     for (int first = 0; first < depth; first += kBlock) {
-      RunBlock(begin + first, first, std::min(kBlock, rows - first), part, d_hidden);
+      const int in_block = std::min(kBlock, rows - first);
+      Score(begin + first, first, in_block, part);
+      if (differentiates) Differentiate(begin + first, first, in_block, part, d_hidden);
     }
+    if (!differentiates) return;
     const Panels pairs{part->pairs.get(), kPanel, static_cast<int64_t>(columns_ / kTile) * kPanel};
     MultiplyTiles<true>(part->transposed.get(), kStrip, pairs, part->d_weight.get(), columns_, units_, columns_, depth);
   }
 
-  // Works `rows` counted rows off from `begin` on, which are at `first` in their strip. Rows up to kBlock are zeros.
-  void RunBlock(int begin, int first, int rows, Part* part, float* d_hidden) {
+  // Adds the loss of `rows` counted rows from `begin` on, which are at `first` in their strip. Rows up to kBlock are
+  // zeros. Leaves the exponentials of the scores, and their sum's reciprocal.
+  void Score(int begin, int first, int rows, Part* part) {
     for (int r = 0; r < kBlock; ++r) {
       Bfloat16* const row = part->rows.get() + r * units_;
       if (r < rows) {
@@ -125,17 +132,29 @@ class OutputLoss {
       }
       for (int k = 0; k < units_; ++k) part->transposed.get()[k * kStrip + first + r] = row[k];
     }
-    const int64_t steps = units_ / kPaired, groups = units_ / kTile;
+    const int64_t steps = units_ / kPaired;
     MultiplyTiles<false>(part->rows.get(), units_, {by_units_.get(), steps * kPanel, kPanel}, part->scores.get(),
                          columns_, kBlock, columns_, units_);
+    for (int r = 0; r < rows; ++r) {
+      float* const z = part->scores.get() + static_cast<int64_t>(r) * columns_;
+      part->scales[r] = Exponentials(z, labels_[counted_[begin + r]], part);
+    }
+  }
+
+  // Goes the way back from the exponentials that `Score` has left.
+  void Differentiate(int begin, int first, int rows, Part* part, float* d_hidden) {
+    const int64_t groups = units_ / kTile;
     for (int r = 0; r < kBlock; r += 2) {
       float* const even = part->scores.get() + static_cast<int64_t>(r) * columns_;
-      float* const odd = even + columns_;
-      const float even_scale = r < rows ? Exponentials(even, labels_[counted_[begin + r]], part) : 0.0f;
-      const float odd_scale = r + 1 < rows ? Exponentials(odd, labels_[counted_[begin + r + 1]], part) : 0.0f;
-      Differentiate(even, r < rows ? labels_[counted_[begin + r]] : -1, even_scale, part);
-      Differentiate(odd, r + 1 < rows ? labels_[counted_[begin + r + 1]] : -1, odd_scale, part);
-      Keep(even, odd, r, first, part);
+      for (int row = r; row < r + 2; ++row) {
+        float* const z = even + (row - r) * columns_;
+        if (row < rows) {
+          DifferentiateRow(z, labels_[counted_[begin + row]], part->scales[row], part);
+        } else {
+          std::memset(z, 0, columns_ * sizeof(float));
+        }
+      }
+      Keep(even, even + columns_, r, first, part);
     }
     MultiplyTiles<false>(part->gradient.get(), columns_, {by_classes_.get(), kPanel, groups * kPanel},
                          part->d_rows.get(), units_, kBlock, units_, columns_);
@@ -160,12 +179,8 @@ class OutputLoss {
     return 1.0f / total;
   }
 
-  // Replaces a row's exponentials by the gradient of its scores, zeros where there is no label and beyond the classes.
-  void Differentiate(float* z, int label, float scale, Part* part) const {
-    if (label < 0) {
-      std::memset(z, 0, columns_ * sizeof(float));
-      return;
-    }
+  // Replaces a row's exponentials by the gradient of its scores, zeros beyond the classes.
+  void DifferentiateRow(float* z, int label, float scale, Part* part) const {
     const float uniform = smoothing_ / classes_;
     float* const d_bias = part->d_bias.get();
     for (int j = 0; j < classes_; ++j) {

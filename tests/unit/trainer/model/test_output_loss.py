@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mxnet as mx
@@ -33,8 +34,8 @@ from trainer.model.tiles import use_tiles
 assert use_tiles() and library.load()
 random = np.random.RandomState(1)
 hidden, weight = (mx.nd.array(random.normal(size=(rows, 64))) for rows in (40 * 30, 333))
-labels = mx.nd.array(random.randint(0, 333, (40, 30)), dtype="int32")
-made = mx.nd.centavo_output_loss(hidden, weight, mx.nd.zeros(333), labels, mx.nd.full((40,), 30), smoothing=0.1)
+labels, lengths = mx.nd.array(random.randint(0, 333, (40, 30)), dtype="int32"), mx.nd.full((40,), 30)
+made = mx.nd.centavo_output_loss(hidden, weight, mx.nd.zeros(333), labels, lengths, smoothing=0.1, gradients=1)
 print([float(np.abs(one.asnumpy()).sum()) for one in made])
 """
 
@@ -68,8 +69,9 @@ def batch_of(sentences: int, length: int, vocabulary: int, shortest: int = 1) ->
     return batch
 
 
-def in_tiles(batch: Batch) -> Any:
-    return mx.nd.centavo_output_loss(*batch.inputs, batch.labels, batch.lengths, smoothing=SMOOTHING)[0]
+def in_tiles(batch: Batch, gradients: int = 1) -> Any:
+    options = {"smoothing": SMOOTHING, "gradients": gradients}
+    return mx.nd.centavo_output_loss(*batch.inputs, batch.labels, batch.lengths, **options)[0]
 
 
 def in_memory(batch: Batch) -> Any:
@@ -122,6 +124,13 @@ def test_nothing_but_padding_has_no_loss_and_no_gradient() -> None:
     assert not any(gradient.any() for gradient in gradients)
 
 
+def test_a_loss_that_is_only_looked_at_has_no_gradients() -> None:
+    batch = batch_of(9, 65, 777)
+    loss, gradients = computed(partial(in_tiles, gradients=0), batch)
+    assert loss == in_tiles(batch).asscalar()
+    assert not any(gradient.any() for gradient in gradients)
+
+
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_a_number_that_is_none_is_seen_in_the_loss(wrong: float) -> None:
     """A training that diverges has to be seen."""
@@ -156,6 +165,9 @@ def test_a_model_in_tiles_learns_as_one_in_float32(norm: str) -> None:
         with autograd.record():
             loss, _ = made.loss(ids, lengths, ids, lengths)
         loss.backward()
+        smoothed, unsmoothed = made.losses(ids, lengths, ids, lengths)
+        assert smoothed == pytest.approx(float(loss.asscalar()), rel=1e-6)
+        assert unsmoothed != smoothed
         embedding = next(one for name, one in sorted(made.parameters().items()) if name.endswith("embedding0_weight"))
         computed[precision] = float(loss.asscalar()), embedding.grad().asnumpy()
     (exact, gradient), (loss, near) = computed["float32"], computed["bfloat16"]

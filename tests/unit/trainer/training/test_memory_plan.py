@@ -59,6 +59,8 @@ def test_more_of_anything_needs_more(tmp_path: Path) -> None:
     assert token_bytes(base, 800, 60) > token_bytes(tiny, 800, 60)
     assert token_bytes(tiny, 8000, 60) > token_bytes(tiny, 800, 60)
     assert token_bytes(tiny, 800, 60, "bfloat16") > token_bytes(tiny, 800, 60)
+    in_tiles = token_bytes(tiny, 800, 60, "bfloat16", keeps_scores=False)
+    assert in_tiles == token_bytes(tiny, 80_000, 60, "bfloat16", keeps_scores=False) < token_bytes(tiny, 800, 60)
     plain, sums = small(tmp_path), small(tmp_path, batch={"tokens": 256, "max_tokens": 120, "accumulate": 2})
     assert need("gradients", sums) == 2 * need("gradients", plain)
     assert need("corpus", small(tmp_path, corpus={"pairs": 10_000})) > need("corpus", plain)
