@@ -171,8 +171,10 @@ def token_bytes(
     attention = 3 * attentions * model.heads * longest
     of_units = 14 if model.norm == "post" else 17
     layers = (model.layers + model.layers_of_decoder) * (of_units * model.units + 2 * model.hidden) + attention
-    rows = 5 if precision == "float32" else 14
-    return FLOAT_BYTES * (layers + keeps_scores * rows * vocab_size)
+    rows = 0
+    if keeps_scores:
+        rows = 5 if precision == "float32" else 14
+    return FLOAT_BYTES * (layers + rows * vocab_size)
 
 
 def corpus_bytes(manifest: Manifest, settings: Settings) -> int:

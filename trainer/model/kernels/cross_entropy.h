@@ -9,6 +9,11 @@
 
 namespace centavo {
 
+// sum: of the row's scores; of_label: the label's score.
+inline float SmoothedLoss(float log_sum, float of_label, float sum, int classes, float smoothing) {
+  return log_sum - (1.0f - smoothing) * of_label - smoothing * sum / classes;
+}
+
 inline float CrossEntropyRow(const float* z, int classes, int label, float smoothing, float* log_sum) {
   const float top = Max(z, classes);
   float sum = 0.0f, total = 0.0f;
@@ -17,7 +22,7 @@ inline float CrossEntropyRow(const float* z, int classes, int label, float smoot
     sum += z[j];
   }
   *log_sum = top + std::log(total);
-  return *log_sum - (1.0f - smoothing) * z[label] - smoothing * sum / classes;
+  return SmoothedLoss(*log_sum, z[label], sum, classes, smoothing);
 }
 
 // z: (sentences * length, classes); labels: (sentences, length); lengths: (sentences,).

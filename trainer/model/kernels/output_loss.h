@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common.h"
+#include "cross_entropy.h"
 #include "tiles.h"
 
 #ifdef CENTAVO_TILES
@@ -112,7 +113,7 @@ class OutputLoss {
     const int depth = (rows + kBlock - 1) / kBlock * kBlock;
     for (int first = 0; first < depth; first += kBlock) {
       const int in_block = std::min(kBlock, rows - first);
-      Score(begin + first, first, in_block, part);
+      Score(begin + first, in_block, part);
       if (differentiates) Differentiate(begin + first, first, in_block, part, d_hidden);
     }
     if (!differentiates) return;
@@ -120,9 +121,9 @@ class OutputLoss {
     MultiplyTiles<true>(part->transposed.get(), kStrip, pairs, part->d_weight.get(), columns_, units_, columns_, depth);
   }
 
-  // Adds the loss of `rows` counted rows from `begin` on, which are at `first` in their strip. Rows up to kBlock are
-  // zeros. Leaves the exponentials of the scores, and their sum's reciprocal.
-  void Score(int begin, int first, int rows, Part* part) {
+  // Adds the loss of `rows` counted rows from `begin` on. Rows up to kBlock are zeros. Leaves the exponentials of the
+  // scores, and their sum's reciprocal.
+  void Score(int begin, int rows, Part* part) {
     for (int r = 0; r < kBlock; ++r) {
       Bfloat16* const row = part->rows.get() + r * units_;
       if (r < rows) {
@@ -130,7 +131,6 @@ class OutputLoss {
       } else {
         std::memset(row, 0, units_ * sizeof(Bfloat16));
       }
-      for (int k = 0; k < units_; ++k) part->transposed.get()[k * kStrip + first + r] = row[k];
     }
     const int64_t steps = units_ / kPaired;
     MultiplyTiles<false>(part->rows.get(), units_, {by_units_.get(), steps * kPanel, kPanel}, part->scores.get(),
@@ -141,9 +141,13 @@ class OutputLoss {
     }
   }
 
-  // Goes the way back from the exponentials that `Score` has left.
+  // Goes the way back from what `Score` has left of the same rows, which are at `first` in their strip.
   void Differentiate(int begin, int first, int rows, Part* part, float* d_hidden) {
     const int64_t groups = units_ / kTile;
+    for (int r = 0; r < kBlock; ++r) {
+      const Bfloat16* const row = part->rows.get() + r * units_;
+      for (int k = 0; k < units_; ++k) part->transposed.get()[k * kStrip + first + r] = row[k];
+    }
     for (int r = 0; r < kBlock; r += 2) {
       float* const even = part->scores.get() + static_cast<int64_t>(r) * columns_;
       for (int row = r; row < r + 2; ++row) {
@@ -175,7 +179,7 @@ class OutputLoss {
       z[j] = Exp(z[j] - top);
       total += z[j];
     }
-    part->loss += top + std::log(total) - (1.0f - smoothing_) * of_label - smoothing_ * sum / classes_;
+    part->loss += SmoothedLoss(top + std::log(total), of_label, sum, classes_, smoothing_);
     return 1.0f / total;
   }
 
