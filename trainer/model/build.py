@@ -29,10 +29,9 @@ def _check_precision(precision: str, device: Any) -> None:
 def keeps_scores(settings: ModelSettings) -> bool:
     """Returns whether training on this machine's CPU keeps the scores of all tokens, (tokens, vocabulary), in memory.
 
-    In matrix tiles it does not, unless R-Drop compares them.
+    It does not in matrix tiles.
     """
-    low = settings.precision == "bfloat16" and not settings.r_drop
-    return not (low and output_fits_tiles(settings.architecture().units))
+    return not (settings.precision == "bfloat16" and output_fits_tiles(settings.architecture().units))
 
 
 def build(

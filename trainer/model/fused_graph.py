@@ -63,7 +63,7 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         if self.is_separate:
             self.source_embedding = network.src_embed[0].weight
         self.bias = network.tgt_proj.bias
-        self.in_tiles = self.low_precision and not r_drop_weight and output_fits_tiles(self.units)
+        self.in_tiles = self.low_precision and output_fits_tiles(self.units)
         self._graph = _Graph if norm == "post" else _PreNormGraph
         if norm == "pre":
             for side, stack in (("encoder", network.encoder), ("decoder", network.decoder)):
@@ -145,8 +145,8 @@ class FusedTransformer(gluon.HybridBlock):  # type: ignore[misc]
         hidden = graph.read(hidden)
         if self.in_tiles:
             inputs = hidden, parameters["embedding"], parameters["bias"], labels, tgt_len
-            gradients = int(len(self._smoothings) == 1)
-            losses = [F.centavo_output_loss(*inputs, smoothing=one, gradients=gradients)[0] for one in self._smoothings]
+            options = {"gradients": int(len(self._smoothings) == 1), "r_drop": self._r_drop_weight}
+            losses = [F.centavo_output_loss(*inputs, smoothing=one, **options)[0] for one in self._smoothings]
         else:
             scores = graph.scores(hidden)  # (B * T, vocabulary)
             if self._r_drop_weight:

@@ -92,9 +92,10 @@ MXReturnValue CrossEntropyBackward(const Attributes& attributes, Tensors* in, Te
 #ifdef CENTAVO_TILES
 
 // ---- loss, d_hidden, d_weight, d_bias = centavo_output_loss(hidden, weight, bias, labels, lengths;
-//      smoothing, gradients)
+//      smoothing, gradients, r_drop)
 // With `gradients` 1, the gradients of the loss are made with it, and the way back multiplies them by the loss's own.
-// With 0 they are zero.
+// With 0 they are zero. With a weight `r_drop` other than 0, the loss is R-Drop's: both halves of the batch have the same
+// labels and lengths, and the loss is summed over the labels of one.
 
 MXReturnValue OutputLossShape(const Attributes&, Shapes* in, Shapes* out) {
   if ((*in)[0].size() != 2 || (*in)[1].size() != 2 || (*in)[3].size() != 2) {
@@ -106,18 +107,30 @@ MXReturnValue OutputLossShape(const Attributes&, Shapes* in, Shapes* out) {
   return MX_SUCCESS;
 }
 
+// The rows of a batch, (sentences, length), that are no padding: those of its first part, each with those of the other
+// parts at the same place.
+std::vector<int64_t> CountedRows(int64_t sentences, int64_t length, const float* lengths, int64_t parts) {
+  std::vector<int64_t> rows;
+  const int64_t in_part = sentences / parts;
+  for (int64_t b = 0; b < in_part; ++b) {
+    for (int64_t t = 0; t < length && t < lengths[b]; ++t) {
+      for (int64_t part = 0; part < parts; ++part) rows.push_back((part * in_part + b) * length + t);
+    }
+  }
+  return rows;
+}
+
 MXReturnValue OutputLossForward(const Attributes& attributes, Tensors* in, Tensors* out, const OpResource&) {
   const auto& shape = (*in)[3].shape;
   const int classes = (*in)[1].shape[0], units = (*in)[1].shape[1];
   if (!Within(Integers(in, 3), shape[0] * shape[1], classes)) return Wrong("a label is not in the vocabulary");
-  std::vector<int64_t> counted;
-  for (int64_t b = 0; b < shape[0]; ++b) {
-    for (int64_t t = 0; t < shape[1] && t < Floats(in, 4)[b]; ++t) counted.push_back(b * shape[1] + t);
-  }
+  const float r_drop_weight = Number(attributes, "r_drop");
+  if (r_drop_weight != 0.0f && shape[0] % 2) return Wrong("R-Drop compares two halves of a batch: its size must be even");
+  const auto counted = CountedRows(shape[0], shape[1], Floats(in, 4), r_drop_weight == 0.0f ? 1 : 2);
   const bool differentiates = Whole(attributes, "gradients") != 0;
   for (size_t i = 1; i < (differentiates ? 2 : 4); ++i) Zero(out, i);
   centavo::OutputLoss of_batch(Floats(in, 0), Floats(in, 1), Floats(in, 2), Integers(in, 3), counted, classes, units,
-                               Number(attributes, "smoothing"));
+                               Number(attributes, "smoothing"), r_drop_weight);
   Floats(out, 0)[0] = of_batch.Run(differentiates, Floats(out, 1), Floats(out, 2), Floats(out, 3));
   return MX_SUCCESS;
 }

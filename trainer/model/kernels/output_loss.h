@@ -3,11 +3,12 @@
 // Some rows at a time, scores, loss and gradients are computed while they are in the cache, as in "Cut Your Losses in
 // Large-Vocabulary Language Models" (Wijmans et al. 2024, https://arxiv.org/abs/2411.09009). The gradients are made with
 // the loss, which saves computing the scores once more on the way back. Padding is left out. For the loss of a row and
-// its gradient see cross_entropy.h. Products are of bfloat16, summed in float32; all else is float32.
+// its gradient see cross_entropy.h, for those of a pair of rows r_drop.h. Products are of bfloat16, summed in float32; all else is float32.
 #pragma once
 
 #include "common.h"
 #include "cross_entropy.h"
+#include "r_drop.h"
 #include "tiles.h"
 
 #ifdef CENTAVO_TILES
@@ -39,12 +40,13 @@ class Aligned {
 class OutputLoss {
  public:
   // hidden: (rows, units); weight: (classes, units), units a multiple of 32; bias: (classes,); labels: (rows,).
-  // counted: the rows whose loss counts.
+  // counted: the rows whose loss counts; with an r_drop_weight, those of the two passes of a token are side by side.
   OutputLoss(const float* hidden, const float* weight, const float* bias, const int32_t* labels,
-             const std::vector<int64_t>& counted, int classes, int units, float smoothing)
+             const std::vector<int64_t>& counted, int classes, int units, float smoothing,
+             float r_drop_weight)
       : hidden_(hidden), bias_(bias), labels_(labels), counted_(counted), classes_(classes), units_(units),
         columns_((classes + kPaired - 1) / kPaired * kPaired), smoothing_(smoothing),
-        by_units_(static_cast<int64_t>(columns_) * units), by_classes_(static_cast<int64_t>(columns_) * units) {
+        r_drop_weight_(r_drop_weight), by_units_(static_cast<int64_t>(columns_) * units), by_classes_(static_cast<int64_t>(columns_) * units) {
     Pack(weight);
   }
 
@@ -88,6 +90,7 @@ class OutputLoss {
     Aligned<float> d_weight;        // (units, columns)
     Aligned<float> d_bias;          // (columns,)
     float scales[kBlock];           // the reciprocal of the sum of each row's exponentials
+    float stats[kBlock / 2 * kRDropStats];  // what R-Drop keeps of each pair of rows
     double loss = 0.0;
   };
 
@@ -122,7 +125,7 @@ class OutputLoss {
   }
 
   // Adds the loss of `rows` counted rows from `begin` on. Rows up to kBlock are zeros. Leaves the exponentials of the
-  // scores, and their sum's reciprocal.
+  // scores, and their sum's reciprocal; with R-Drop the scores, and what it keeps of each pair.
   void Score(int begin, int rows, Part* part) {
     for (int r = 0; r < kBlock; ++r) {
       Bfloat16* const row = part->rows.get() + r * units_;
@@ -136,8 +139,17 @@ class OutputLoss {
     MultiplyTiles<false>(part->rows.get(), units_, {by_units_.get(), steps * kPanel, kPanel}, part->scores.get(),
                          columns_, kBlock, columns_, units_);
     for (int r = 0; r < rows; ++r) {
-      float* const z = part->scores.get() + static_cast<int64_t>(r) * columns_;
-      part->scales[r] = Exponentials(z, labels_[counted_[begin + r]], part);
+      float* const z = ScoresOf(r, part);
+      if (r_drop_weight_ == 0.0f) {
+        part->scales[r] = Exponentials(z, labels_[counted_[begin + r]], part);
+      } else {
+        for (int j = 0; j < classes_; ++j) z[j] += bias_[j];
+      }
+    }
+    if (r_drop_weight_ == 0.0f) return;
+    for (int r = 0; r < rows; r += 2) {
+      part->loss += RDropRow(ScoresOf(r, part), ScoresOf(r + 1, part), classes_, labels_[counted_[begin + r]],
+                             smoothing_, r_drop_weight_, StatsOf(r, part));
     }
   }
 
@@ -149,16 +161,18 @@ class OutputLoss {
       for (int k = 0; k < units_; ++k) part->transposed.get()[k * kStrip + first + r] = row[k];
     }
     for (int r = 0; r < kBlock; r += 2) {
-      float* const even = part->scores.get() + static_cast<int64_t>(r) * columns_;
-      for (int row = r; row < r + 2; ++row) {
-        float* const z = even + (row - r) * columns_;
-        if (row < rows) {
-          DifferentiateRow(z, labels_[counted_[begin + row]], part->scales[row], part);
-        } else {
-          std::memset(z, 0, columns_ * sizeof(float));
+      if (r_drop_weight_ != 0.0f && r < rows) {
+        DifferentiatePair(r, labels_[counted_[begin + r]], part);
+      } else {
+        for (int row = r; row < r + 2; ++row) {
+          if (row < rows) {
+            DifferentiateRow(ScoresOf(row, part), labels_[counted_[begin + row]], part->scales[row], part);
+          } else {
+            std::memset(ScoresOf(row, part), 0, columns_ * sizeof(float));
+          }
         }
       }
-      Keep(even, even + columns_, r, first, part);
+      Keep(r, first, part);
     }
     MultiplyTiles<false>(part->gradient.get(), columns_, {by_classes_.get(), kPanel, groups * kPanel},
                          part->d_rows.get(), units_, kBlock, units_, columns_);
@@ -193,11 +207,27 @@ class OutputLoss {
     }
     z[label] -= 1.0f - smoothing_;
     d_bias[label] -= 1.0f - smoothing_;
-    std::memset(z + classes_, 0, (columns_ - classes_) * sizeof(float));
+    ClearBeyond(z);
   }
 
-  // Keeps two rows of the gradient in bfloat16: as rows of the left factor, and as a row of the right factor's panels.
-  void Keep(const float* even, const float* odd, int r, int first, Part* part) const {
+  // Replaces the scores of the rows r and r + 1, two passes of a token, by their gradient.
+  void DifferentiatePair(int r, int label, Part* part) const {
+    float *const z1 = ScoresOf(r, part), *const z2 = ScoresOf(r + 1, part), *const d_bias = part->d_bias.get();
+    RDropGradientRow(1.0f, z1, z2, classes_, label, smoothing_, r_drop_weight_, StatsOf(r, part), z1, z2);
+    for (int j = 0; j < classes_; ++j) d_bias[j] += z1[j] + z2[j];
+    ClearBeyond(z1);
+    ClearBeyond(z2);
+  }
+
+  void ClearBeyond(float* z) const { std::memset(z + classes_, 0, (columns_ - classes_) * sizeof(float)); }
+
+  float* ScoresOf(int r, Part* part) const { return part->scores.get() + static_cast<int64_t>(r) * columns_; }
+  float* StatsOf(int r, Part* part) const { return part->stats + r / 2 * kRDropStats; }
+
+  // Keeps the gradient of the rows r and r + 1 in bfloat16: as rows of the left factor, and as a row of the right
+  // factor's panels.
+  void Keep(int r, int first, Part* part) const {
+    const float *const even = ScoresOf(r, part), *const odd = ScoresOf(r + 1, part);
     Bfloat16* const row = part->gradient.get() + static_cast<int64_t>(r) * columns_;
     const int in_strip = first + r;
     Bfloat16* to = part->pairs.get() + static_cast<int64_t>(in_strip / kPaired) * kPaired * columns_ +
@@ -228,7 +258,7 @@ class OutputLoss {
   const int32_t* const labels_;
   const std::vector<int64_t>& counted_;
   const int classes_, units_, columns_;
-  const float smoothing_;
+  const float smoothing_, r_drop_weight_;
   Aligned<Bfloat16> by_units_;    // (units, columns), in panels
   Aligned<Bfloat16> by_classes_;  // (columns, units), in panels
 };

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from trainer.model.build import build
 from trainer.model.kernels import library
 from trainer.model.tiles import use_tiles
+from trainer.model.transformer import TranslationModel
 from trainer.settings.model import ModelSettings
 
 UNITS, SMOOTHING = 64, 0.1
+SIZES: dict[str, Any] = {"layers": 2, "units": UNITS, "hidden": 128, "heads": 2}
 pytestmark = [
     pytest.mark.needs_tool("g++"),
     pytest.mark.skipif(not use_tiles(), reason="this machine has no matrix tiles (AMX)"),
@@ -31,11 +33,13 @@ SEVERAL_THREADS = """
 import numpy as np, mxnet as mx
 from trainer.model.kernels import library
 from trainer.model.tiles import use_tiles
+from trainer.model.transformer import TranslationModel
 assert use_tiles() and library.load()
 random = np.random.RandomState(1)
 hidden, weight = (mx.nd.array(random.normal(size=(rows, 64))) for rows in (40 * 30, 333))
 labels, lengths = mx.nd.array(random.randint(0, 333, (40, 30)), dtype="int32"), mx.nd.full((40,), 30)
-made = mx.nd.centavo_output_loss(hidden, weight, mx.nd.zeros(333), labels, lengths, smoothing=0.1, gradients=1)
+options = {"smoothing": 0.1, "gradients": 1, "r_drop": 0}
+made = mx.nd.centavo_output_loss(hidden, weight, mx.nd.zeros(333), labels, lengths, **options)
 print([float(np.abs(one.asnumpy()).sum()) for one in made])
 """
 
@@ -69,14 +73,30 @@ def batch_of(sentences: int, length: int, vocabulary: int, shortest: int = 1) ->
     return batch
 
 
-def in_tiles(batch: Batch, gradients: int = 1) -> Any:
-    options = {"smoothing": SMOOTHING, "gradients": gradients}
+def in_tiles(batch: Batch, gradients: int = 1, r_drop: float = 0.0) -> Any:
+    options = {"smoothing": SMOOTHING, "gradients": gradients, "r_drop": r_drop}
     return mx.nd.centavo_output_loss(*batch.inputs, batch.labels, batch.lengths, **options)[0]
 
 
 def in_memory(batch: Batch) -> Any:
     scores = mx.nd.FullyConnected(*batch.inputs, num_hidden=batch.weight.shape[0], flatten=False)
     return mx.nd.centavo_cross_entropy(scores, batch.labels, batch.lengths, smoothing=SMOOTHING)[0]
+
+
+def twice(batch: Batch) -> Batch:
+    """Returns a batch of two different passes over the same labels."""
+    other = mx.nd.array(np.random.RandomState(99).normal(size=batch.hidden.shape))
+    hidden = mx.nd.concat(batch.hidden, batch.hidden + 0.3 * other, dim=0)
+    labels, lengths = (mx.nd.concat(one, one, dim=0) for one in (batch.labels, batch.lengths))
+    both = Batch(hidden, batch.weight, batch.bias, labels, lengths)
+    hidden.attach_grad()
+    return both
+
+
+def r_drop_in_memory(batch: Batch) -> Any:
+    scores = mx.nd.FullyConnected(*batch.inputs, num_hidden=batch.weight.shape[0], flatten=False)
+    labels, lengths = (mx.nd.split(one, num_outputs=2, axis=0)[0] for one in (batch.labels, batch.lengths))
+    return mx.nd.centavo_r_drop(scores, labels, lengths, smoothing=SMOOTHING, weight=5.0)[0]
 
 
 def computed(loss_of: Callable[[Batch], Any], batch: Batch) -> tuple[float, list[NDArray[Any]]]:
@@ -105,6 +125,21 @@ def test_loss_and_gradients_are_those_of_scores_in_memory(sentences: int, length
     assert loss == pytest.approx(expected, rel=5e-3)
     for gradient, one in zip(gradients, exact, strict=True):
         assert np.linalg.norm(gradient - one) < 0.01 * np.linalg.norm(one)
+
+
+@pytest.mark.parametrize(("sentences", "length", "vocabulary"), [(1, 1, 5), (3, 21, 50), (9, 65, 777)], ids=str)
+def test_r_drop_and_its_gradients_are_those_of_scores_in_memory(sentences: int, length: int, vocabulary: int) -> None:
+    batch = twice(batch_of(sentences, length, vocabulary))
+    expected, exact = computed(r_drop_in_memory, batch)
+    loss, gradients = computed(partial(in_tiles, r_drop=5.0), batch)
+    assert loss == pytest.approx(expected, rel=5e-3)
+    for gradient, one in zip(gradients, exact, strict=True):
+        assert np.linalg.norm(gradient - one) < 0.015 * np.linalg.norm(one)
+
+
+def test_r_drop_of_a_batch_without_halves_is_an_error() -> None:
+    with pytest.raises(mx.MXNetError, match="must be even"):
+        in_tiles(batch_of(3, 5, 100), r_drop=5.0).asscalar()
 
 
 def test_padding_has_no_part_in_it() -> None:
@@ -155,25 +190,47 @@ def test_units_that_do_not_fill_tiles_are_an_error() -> None:
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_model_in_tiles_learns_as_one_in_float32(norm: str) -> None:
-    sizes = {"layers": 2, "units": UNITS, "hidden": 128, "heads": 2, "dropout": 0.0, "norm": norm}
+    def computed(precision: str) -> tuple[float, NDArray[Any]]:
+        model = build(ModelSettings(**SIZES, dropout=0.0, norm=norm, precision=precision), 777)
+        loss, gradient = learned(model)
+        smoothed, unsmoothed = model.losses(*sentences())
+        assert smoothed == pytest.approx(loss, rel=1e-6)
+        assert unsmoothed != smoothed
+        return loss, gradient
+
+    assert_alike(computed("bfloat16"), computed("float32"))
+
+
+def test_a_model_in_tiles_learns_by_r_drop_as_one_in_float32() -> None:
+    def computed(precision: str, r_drop: float) -> tuple[float, NDArray[Any]]:
+        return learned(build(ModelSettings(**SIZES, dropout=0.3, r_drop=r_drop, precision=precision), 777))
+
+    both = computed("bfloat16", 5.0)
+    assert_alike(both, computed("float32", 5.0))
+    assert both[0] != pytest.approx(computed("float32", 1.0)[0], rel=1e-3)
+
+
+def sentences() -> list[Any]:
     random = np.random.RandomState(0)
     ids = mx.nd.array(random.randint(4, 777, (20, 23)), dtype="int32")
     lengths = mx.nd.array(random.randint(3, 23, 20))
-    computed = {}
-    for precision in ("float32", "bfloat16"):
-        made = build(ModelSettings(**sizes, precision=precision), 777)
-        with autograd.record():
-            loss, _ = made.loss(ids, lengths, ids, lengths)
-        loss.backward()
-        smoothed, unsmoothed = made.losses(ids, lengths, ids, lengths)
-        assert smoothed == pytest.approx(float(loss.asscalar()), rel=1e-6)
-        assert unsmoothed != smoothed
-        embedding = next(one for name, one in sorted(made.parameters().items()) if name.endswith("embedding0_weight"))
-        computed[precision] = float(loss.asscalar()), embedding.grad().asnumpy()
-    (exact, gradient), (loss, near) = computed["float32"], computed["bfloat16"]
-    assert loss != exact
-    assert loss == pytest.approx(exact, rel=1e-3)
-    assert (near * gradient).sum() > 0.999 * np.linalg.norm(near) * np.linalg.norm(gradient)
+    return [ids, lengths, ids, lengths]
+
+
+def learned(model: TranslationModel) -> tuple[float, NDArray[Any]]:
+    """Returns the loss of a step of training, and the embedding's gradient (777, UNITS)."""
+    mx.random.seed(1)
+    with autograd.record():
+        loss, _ = model.loss(*sentences())
+    loss.backward()
+    embedding = next(one for name, one in sorted(model.parameters().items()) if name.endswith("embedding0_weight"))
+    return float(loss.asscalar()), embedding.grad().asnumpy()
+
+
+def assert_alike(low: tuple[float, NDArray[Any]], exact: tuple[float, NDArray[Any]]) -> None:
+    assert low[0] != exact[0]
+    assert low[0] == pytest.approx(exact[0], rel=1e-3)
+    assert (low[1] * exact[1]).sum() > 0.999 * np.linalg.norm(low[1]) * np.linalg.norm(exact[1])
 
 
 def test_several_threads_come_to_the_same_and_to_the_same_bits_each_time() -> None:

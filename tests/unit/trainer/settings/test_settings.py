@@ -136,6 +136,12 @@ def test_options_that_would_do_nothing_or_break_are_refused(
     assert refusal is None if reason is None else reason in (refusal or "")
 
 
+@pytest.mark.parametrize("is_elastic", [True, False])
+def test_ranks_ask_each_other_less_often_than_horovod_s_own_default(is_elastic: bool) -> None:
+    horovod = settings_from({"stop": {"steps": 1}}).horovod
+    assert horovod.environment(is_elastic)["HOROVOD_CYCLE_TIME"] == "5.0"
+
+
 def test_an_elastic_training_leaves_the_fusion_threshold_to_horovod() -> None:
     horovod = settings_from({"stop": {"steps": 1}, "horovod": {"cycle_time_ms": 2.5}}).horovod
     environment = horovod.environment(is_elastic=True)
