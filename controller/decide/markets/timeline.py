@@ -35,3 +35,5 @@ def _events(history: History) -> Iterator[tuple[float, str, bool]]:
         if move.ended_at is not None and move.phase in (MovePhase.DONE, MovePhase.ROLLED_BACK):
             for flavor in move.added.present:
                 yield move.ended_at, flavor, move.phase is MovePhase.DONE
+            for flavor in move.left_out.present:
+                yield move.ended_at, flavor, False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.decide.deadlines.seen import Seen
@@ -41,6 +43,12 @@ def test_moves_tell_when_capacity_was_there_and_when_not() -> None:
     history = History((moved(500.0, A, MovePhase.ROLLED_BACK), moved(800.0, A, MovePhase.DONE)))
     [pool] = seen_of({A: True}, history, 0.0, 1000.0).pools
     assert pool.is_up and not pool.is_first and pool.age_s == 200.0
+
+
+def test_a_pool_that_a_probe_went_on_without_had_no_capacity() -> None:
+    probe = replace(moved(500.0, A, MovePhase.DONE), left_out=Fleet({B: 1}))
+    pools = seen_of({A: True, B: False}, History((probe,)), 0.0, 1000.0).pools
+    assert [(pool.is_up, pool.age_s) for pool in pools] == [(True, 1000.0), (False, 500.0)]
 
 
 def test_what_lies_before_the_run_or_belongs_to_other_flavors_is_left_out() -> None:
