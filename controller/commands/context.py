@@ -192,6 +192,8 @@ class Context:
             parsed = parse_plan(plan.document)
             check_before_apply(self.environment, parsed)
             refuse_too_small(self.environment, parsed, self.note)
+            types = sorted(parsed.instance_types)
+            require_prices(self.prices(Wanted(dict.fromkeys(types))), types, self.environment)
             if exists:
                 self.admit(plan.document)
             journal.check_writer()

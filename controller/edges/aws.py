@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from controller.domain import Instance
 from controller.domain.errors import AwsError
@@ -198,10 +199,13 @@ def client_config() -> Config:
 
 
 def speak(purpose: str, call: Callable[[], Result]) -> Result:
-    """Returns what the call gives. Raises AwsError where it fails; `purpose` says what AWS did not do then."""
+    """Returns what the call gives. Raises AwsError where it fails; `purpose` says what AWS did not do then.
+
+    An answer that botocore cannot read, such as a load balancer's plain text, is a failure like others.
+    """
     try:
         return call()
-    except (ClientError, BotoCoreError) as error:
+    except (ClientError, BotoCoreError, ResponseParserError) as error:
         raise AwsError(
             f"AWS did not {purpose}: {error}",
             SET_THE_CLOCK if _is_for_the_clock(error) else CHECK_ACCESS,
@@ -209,7 +213,7 @@ def speak(purpose: str, call: Callable[[], Result]) -> Result:
         ) from error
 
 
-def _is_for_the_clock(error: ClientError | BotoCoreError) -> bool:
+def _is_for_the_clock(error: Exception) -> bool:
     """Returns whether AWS refused a request because of the time in its signature."""
     answered = error.response.get("Error", {}) if isinstance(error, ClientError) else {}
     said = str(answered.get("Message", ""))

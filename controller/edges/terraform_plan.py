@@ -192,6 +192,12 @@ class Plan:
         """Desired capacities as they will be."""
         return _capacities((group, group.after) for group in self.groups)
 
+    @property
+    def instance_types(self) -> frozenset[str]:
+        """The instance types that there will be nodes of: every declared flavor, and the head's."""
+        flavors = {flavor_of(group) for group in self.groups if group.after is not None}
+        return frozenset(kind for kind in (*flavors, self.head_type(after=True)) if kind is not None)
+
     def head_type(self, after: bool) -> str | None:
         """Returns the head's instance type before or after; None where there is no head."""
         kind = self.head(after).get("instance_type")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from controller.act.doing import Doer
 from controller.act.reconcile.actions import Action, Reached, StopTraining
 from controller.act.reconcile.next_actions import next_actions
 from controller.act.reconcile.seeing import see
-from controller.domain import NO_NODES
-from controller.domain.errors import AnsibleError, NodesError
+from controller.domain import NO_NODES, Observation
+from controller.domain.errors import AnsibleError, ConfigError, NodesError
 from controller.domain.goal import Goal
 from controller.domain.reasons.ending import ResultsMissing
 from controller.loop.job import PASSING_TROUBLES, Job
@@ -46,9 +47,10 @@ def _release(job: Job, is_finished: bool) -> None:
     note, began = Once(job.note), job.clock.now()
     job.cluster.capacity.read()
     stop = Stopping(job)
+    look = partial(_look, job, Once(job.note))
     while True:
         try:
-            if _is_given_back(job, stop, is_finished):
+            if _is_given_back(job, stop, look, is_finished):
                 return
         except PASSING_TROUBLES as error:
             if job.clock.now() >= began + RELEASE_LIMIT_S:
@@ -80,10 +82,19 @@ class Stopping:
         return [action for action in actions if not isinstance(action, StopTraining)]
 
 
-def _is_given_back(job: Job, stop: Stopping, is_finished: bool) -> bool:
+def _look(job: Job, tell: Once) -> Observation:
+    """Looks at the cluster. What has no price is given back, too, and is missing in the bill."""
+    try:
+        return job.cluster.observe()
+    except ConfigError as error:
+        tell(f"the bill is not whole: {error.what}")
+        return job.cluster.observer.look()
+
+
+def _is_given_back(job: Job, stop: Stopping, look: Callable[[], Observation], is_finished: bool) -> bool:
     """Does what is next to give everything back. Returns whether nothing is left to do."""
     cluster, timeouts = job.cluster, job.settings.timeouts
-    observation = cluster.observe()
+    observation = look()
     seen = see(
         cluster.workers(),
         observation,

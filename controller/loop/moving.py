@@ -59,13 +59,14 @@ def check_capacity_file(job: Job) -> None:
     """Raises CapacityFileError when a person has changed the capacity file while no controller ran.
 
     A file of no nodes is what a controller leaves that gave everything back and could not keep it in the journal.
+    Raises AwsError where the groups can't be read.
     """
     move, capacity = job.journal.move_under_way(), job.cluster.capacity
     if move is None:
         job.cluster.applier.check_file_is_applied()
     elif move.taken.size and not capacity.read().beyond(move.source.plus(move.target)).size:
         return  # the groups of nodes that EC2 takes back shrink as these leave
-    elif (fleet := capacity.read()) not in _steps(move):
+    elif (fleet := capacity.read()) not in _steps(move, job.cluster.desired()):
         raise CapacityFileError(
             f"{capacity.path} asks for {fleet}, which is no step of the unfinished move from {move.source} to "
             f"{move.target}: someone else has changed it.",
@@ -73,10 +74,16 @@ def check_capacity_file(job: Job) -> None:
         )
 
 
-def _steps(move: Move) -> tuple[Fleet, ...]:
-    """Returns the fleets that the capacity file may ask for during a move."""
+def _steps(move: Move, asked: Fleet) -> tuple[Fleet, ...]:
+    """Returns the fleets that the capacity file may ask for during a move.
+
+    Args:
+        move: The move.
+        asked: What the groups ask EC2 for. Of a flavor that has just lost a node it is more than the source, which is
+            what ran when the move began.
+    """
     grown = move.source.union(move.target)
-    return move.source, grown, grown.plus(move.left_out), move.target, NO_NODES
+    return move.source, grown, grown.union(asked), grown.plus(move.left_out), move.target, asked, NO_NODES
 
 
 def with_pauses(move: Move, changes: Sequence[MembershipChange]) -> Move:

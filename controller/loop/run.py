@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.cluster import LiveCluster
 from controller.config.environment import Environment
-from controller.domain.errors import AskedToStopError, CentavoError, NodesTooSmallError
+from controller.domain.errors import AskedToStopError, CentavoError, ConfigError, NodesTooSmallError
 from controller.domain.reasons import Reason
 from controller.edges.clock import Clock
 from controller.loop.approval import Approval, at_once
@@ -91,7 +91,11 @@ class Optimizer:
         job = self._job
         try:
             start(job, self._bring_up)
-        except START_TROUBLES as error:
+        except NodesTooSmallError as error:
+            job.note(f"the training was not started: {error.what}")
+            job.end("failed", error.reason)
+            return self._enter(Stage.ENDING if job.cluster.made.is_anything else Stage.ENDED), error
+        except (*START_TROUBLES, ConfigError) as error:
             if not job.cluster.made.is_anything:
                 raise
             job.note(f"the training could not be started: {error.what}")
@@ -101,10 +105,6 @@ class Optimizer:
             job.note(f"the training was not started: {error.what}")
             job.end(STOPPED, error.reason)
             return self._enter(Stage.ENDING if job.cluster.made.is_anything else Stage.ENDED), None
-        except NodesTooSmallError as error:
-            job.note(f"the training was not started: {error.what}")
-            job.end("failed", error.reason)
-            return self._enter(Stage.ENDING if job.cluster.made.is_anything else Stage.ENDED), error
         return self._enter(Stage.TRAINING), None
 
     def _enter(self, stage: Stage) -> Stage:

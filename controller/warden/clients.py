@@ -7,8 +7,9 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
-AWS_ERRORS = (ClientError, BotoCoreError)
+AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
 CLUSTER_TAG, ROLE_TAG = "centavo:cluster", "centavo:role"
 
 

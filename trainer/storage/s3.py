@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from trainer.storage.s3_stream import S3Stream
 from trainer.storage.s3_upload import upload
@@ -42,7 +43,7 @@ class S3Storage:
             if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
                 return None
             raise StorageError(f"{where} cannot be read: {error}") from error
-        except BotoCoreError as error:
+        except (BotoCoreError, ResponseParserError) as error:
             raise StorageError(f"{where} cannot be read: {error}") from error
         return io.BufferedReader(stream, BUFFER_BYTES)
 
@@ -78,7 +79,7 @@ class S3Storage:
     def _call(self, done: str, name: str, call: Any) -> Any:
         try:
             return call(self._prefix + name)
-        except (BotoCoreError, ClientError) as error:
+        except (BotoCoreError, ClientError, ResponseParserError) as error:
             raise StorageError(f"{self.location}/{name} cannot be {done}: {error}") from error
 
 

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from trainer.storage.storage import StorageError
 
@@ -77,5 +78,5 @@ class S3Stream(io.RawIOBase):
             if refusal.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 412:
                 raise StorageError(f"{self._where} was replaced while it was read: begin again") from refusal
             log.warning("%s does not answer: %s", self._where, refusal)
-        except BotoCoreError as failure:
+        except (BotoCoreError, ResponseParserError) as failure:
             log.warning("%s does not answer: %s", self._where, failure)

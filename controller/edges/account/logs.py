@@ -9,6 +9,7 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from controller.domain.errors import AwsError
 from controller.domain.reasons.moving import AwsFailed
@@ -94,10 +95,10 @@ class Logs:
     def _speak(self, action: str, call: Callable[[], Result]) -> Result:
         try:
             return call()
-        except (ClientError, BotoCoreError) as error:
+        except (ClientError, BotoCoreError, ResponseParserError) as error:
             raise self._explained(action, error) from error
 
-    def _explained(self, action: str, error: ClientError | BotoCoreError) -> AwsError:
+    def _explained(self, action: str, error: Exception) -> AwsError:
         code = error.response.get("Error", {}).get("Code") if isinstance(error, ClientError) else None
         reason = AwsFailed(f"read the log group {self.group}", str(error))
         if code == "ResourceNotFoundException":

@@ -26,7 +26,7 @@ NOTHING_WANTED = Wanted()
 
 
 class PriceBook:
-    """The latest prices by flavor. Where they can't be loaded anew, the earlier ones stay.
+    """The latest prices by flavor. What can't be loaded anew, or is not listed any more, stays as it was.
 
     Args:
         load: Returns the prices as they are listed.
@@ -59,7 +59,7 @@ class PriceBook:
             self._tell(f"the prices stay as they were: {error.what}")
             return self._prices
         self._tell_changes(listed)
-        self._listed, prices = listed, self._complete(listed, wanted)
+        self._listed, prices = listed, {**self._prices, **self._complete(listed, wanted)}
         self._prices = prices
         instances = (name for name in prices if name not in (*EXTRAS, ZONES_GB))
         self._usd_per_hour |= {name: prices[name].usd_per_hour for name in instances}
@@ -73,6 +73,8 @@ class PriceBook:
         return self._usd_per_hour
 
     def _tell_changes(self, prices: Mapping[str, Price]) -> None:
+        if gone := [name for name in self._listed if name not in prices]:
+            self._tell(f"no price is listed any more for {', '.join(gone)}: it stays as it was")
         changes = [
             f"{flavor} {usd(before.usd_per_hour)} -> {usd(price.usd_per_hour)}"
             for flavor, price in prices.items()

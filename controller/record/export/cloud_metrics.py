@@ -14,6 +14,7 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 from prometheus_client import CollectorRegistry
 
 from controller.edges.aws import client_config
@@ -116,7 +117,7 @@ class CloudMetrics:
                 client = client or _client(self.region)
                 client.put_metric_data(Namespace=NAMESPACE, MetricData=as_data(self.all(progress), cluster))
                 trouble = ""
-            except (ClientError, BotoCoreError) as error:
+            except (ClientError, BotoCoreError, ResponseParserError) as error:
                 if not trouble:
                     self.tell(f"CloudWatch does not take metrics: {error}")
                 client, trouble = None, str(error)

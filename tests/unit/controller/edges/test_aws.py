@@ -10,6 +10,7 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.parsers import ResponseParserError
 
 from controller.domain.errors import AwsError
 from controller.edges import aws
@@ -174,6 +175,16 @@ def test_a_clock_that_is_off_is_told_with_what_to_do(code: str, said: str, is_of
         speak("take the lease", refuse)
     assert ("clock of this machine is off. Set it" in refused.value.next_step) is is_off
     assert said in refused.value.what
+
+
+def test_an_answer_that_is_no_xml_is_an_error_of_aws() -> None:
+    """A load balancer in front of EC2 may answer in plain text, which botocore does not try again."""
+
+    def refuse() -> None:
+        raise ResponseParserError("Unable to parse response (syntax error: line 1, column 0)")
+
+    with pytest.raises(AwsError, match="AWS did not list the instances: Unable to parse response"):
+        speak("list the instances", refuse)
 
 
 def test_an_endpoint_that_takes_connections_and_never_answers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from controller.domain.errors import (
     AwsError,
     BudgetReachedError,
     CentavoError,
+    ConfigError,
     NodesError,
     NodesTooSmallError,
     StoppedError,
@@ -269,6 +270,33 @@ def test_a_failed_training_is_an_error_and_its_workers_are_given_back(world: Wor
         one.optimizer.run()
     assert world.fleet() == {}
     assert one.journal.stage() is Stage.ENDED
+
+
+def test_workers_without_a_price_are_given_back_at_the_end(world: World, controller: Start) -> None:
+    def gone(_: Any) -> None:
+        if world.step >= world.total_steps:
+            one.prices.pop("t2.medium", None)
+
+    one = controller(decider=stay_and(lambda: None))
+    world.at_each_tick.append(gone)
+    assert one.optimizer.run()["status"] == "finished"
+    assert world.fleet() == {}
+    told = [event["message"] for event in one.journal.events()]
+    assert any("the bill is not whole" in message and "t2.medium" in message for message in told)
+
+
+def test_a_fleet_that_turns_out_to_have_no_price_when_it_is_made_is_given_back(world: World, controller: Start) -> None:
+    one = controller()
+
+    def bring_up() -> None:
+        one.bring_up()
+        raise ConfigError("prices.yml has no price for c5.xlarge.", "Add a line.")
+
+    one.optimizer._bring_up = bring_up
+    with pytest.raises(ConfigError, match=r"no price for c5\.xlarge"):
+        one.optimizer.run()
+    assert one.journal.stage() is Stage.ENDED
+    assert world.fleet() == {}
 
 
 def test_a_launcher_that_can_not_be_stopped_keeps_no_worker(world: World, controller: Start) -> None:

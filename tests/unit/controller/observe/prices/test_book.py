@@ -61,6 +61,19 @@ def test_a_file_that_is_spoiled_while_the_training_runs_is_told_of_once_and_chan
     assert len(office.told) == 1 and "the prices stay as they were" in office.told[0]
 
 
+def test_a_price_that_is_taken_out_while_the_training_runs_stays_as_it_was_and_is_told_of_once(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    office.book.of()
+    office.environment.prices_file.write_text("c5.large: 0.05\n")
+    for _ in range(2):
+        assert {name: price.usd_per_hour for name, price in office.book.of().items()} == {
+            "c5.large": 0.05,
+            "t2.large": 0.0928,
+        }
+    gone, changed = "no price is listed any more for t2.large: it stays as it was", "c5.large $0.0850 -> $0.0500"
+    assert office.told == [gone, f"hourly prices have changed: {changed}"]
+
+
 def test_a_file_that_is_wrong_from_the_start_is_an_error(tmp_path: Path) -> None:
     office = Office(tmp_path)
     office.environment.prices_file.write_text("c5.large: free\n")
