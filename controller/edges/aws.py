@@ -21,8 +21,8 @@ PROTECTABLE = ("InService", "EnteringStandby", "Standby")
 """The states in which EC2 changes an instance's protection; it refuses the whole call for one in another state."""
 RUN_TAG, RANK_TAG = "centavo:run", "centavo:rank"
 LIVING_STATES = ["pending", "running"]
-STOPPING_LOOKS, STOPPING_LOOK_EVERY_S = 60, 5.0
-"""An instance that is stopping is waited for so often, for so long each time: five minutes."""
+STATE_LOOKS, STATE_LOOK_EVERY_S = 60, 5.0
+"""An instance that stops or starts is looked at so often, after so long each time: five minutes."""
 PROTECTION_BATCH = 50
 """As many instances as one SetInstanceProtection call takes (EC2 Auto Scaling API reference)."""
 
@@ -114,7 +114,8 @@ class Aws:
     def start_stopped(self, instance_id: str, sleep: Callable[[float], None]) -> bool:
         """Starts an instance if it is stopped, as the dead man's switch leaves a head.
 
-        EC2 does not start an instance that is still stopping, so this waits for its end.
+        EC2 does not start an instance that is still stopping, so this waits for its end. It also waits until the
+        instance runs, since only then it has a public address again, which Terraform looks at.
 
         Args:
             instance_id: The instance.
@@ -129,19 +130,21 @@ class Aws:
             states = [one["State"]["Name"] for held in found["Reservations"] for one in held["Instances"]]
             return str(states[0]) if states else "terminated"
 
-        for _ in range(STOPPING_LOOKS):
-            found = speak(f"tell the state of {instance_id}", state)
-            if found != "stopping":
-                break
-            sleep(STOPPING_LOOK_EVERY_S)
-        else:
+        def state_after(passing: str, then: str) -> str:
+            for _ in range(STATE_LOOKS):
+                found = speak(f"tell the state of {instance_id}", state)
+                if found != passing:
+                    return found
+                sleep(STATE_LOOK_EVERY_S)
             raise AwsError(
-                f"{instance_id} has been stopping for {STOPPING_LOOKS * STOPPING_LOOK_EVERY_S:.0f} s.",
-                "Try again when EC2 shows it as stopped.",
+                f"{instance_id} has been {passing} for {STATE_LOOKS * STATE_LOOK_EVERY_S:.0f} s.",
+                f"Try again when EC2 shows it as {then}.",
             )
-        if found != "stopped":
+
+        if state_after("stopping", "stopped") != "stopped":
             return False
         speak(f"start {instance_id}", partial(self._ec2.start_instances, InstanceIds=[instance_id]))
+        state_after("pending", "running")
         return True
 
     def label(self, resources: Sequence[str], tags: Mapping[str, str]) -> None:

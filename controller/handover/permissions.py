@@ -53,6 +53,9 @@ def needs_of(made: Outputs, role: str) -> list[Need]:
         Need("ec2:RebootInstances", head, "to reboot a node that hangs", ours),
         Need("cloudwatch:PutMetricData", "*", "to send metrics", {"cloudwatch:namespace": "Centavo"}),
     ]
+    if made.reaper:
+        reaper = f"arn:{partition}:lambda:{prefix}:function:{made.reaper}"
+        found.append(Need("lambda:ListTags", reaper, "to plan with Terraform"))
     for name in sorted(flavor.autoscaling_group for flavor in made.flavors.values())[:1]:
         group = f"arn:{partition}:autoscaling:{prefix}:autoScalingGroup:{ANY_ID}:autoScalingGroupName/{name}"
         found += [

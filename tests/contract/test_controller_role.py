@@ -59,6 +59,8 @@ def test_it_fits_into_a_role_beside_the_policies_of_every_head() -> None:
         ("iam:GetRolePolicy", "arn:aws:iam::1:role/centavo-head"),
         ("kms:GetKeyPolicy", "arn:aws:kms:us-east-1:1:key/k"),
         ("lambda:GetFunction", "arn:aws:lambda:us-east-1:1:function:centavo-reaper"),
+        ("lambda:ListTags", "arn:aws:lambda:us-east-1:1:function:centavo-reaper"),
+        ("sns:GetSubscriptionAttributes", "*"),
         ("s3:GetBucketPolicy", BUCKET),
         ("s3:ListAllMyBuckets", "*"),
         ("s3:GetBucketTagging", "arn:aws:s3:::centavo-of-another-cluster"),

@@ -25,6 +25,9 @@ from controller.record.environment_lock import locked
 from controller.record.journal import Journal
 
 TRIES, BETWEEN_TRIES_S = 4, 3.0
+FIRST_TRIES = 120
+"""For a bucket that was made just now. IAM may refuse the use of its key for five minutes: so long KMS may take until
+the key's alias counts (AWS KMS Developer Guide, "Use aliases to control access to KMS keys")."""
 """A command that begins asks for the lease so often, in this rhythm, while AWS does not answer."""
 
 
@@ -59,7 +62,7 @@ class Owner:
             AwsError: Whether one is elsewhere can't be known.
         """
         with self.alone_here(command) as ownership:
-            self._own_patiently()
+            self._own_patiently(lambda: bucket_of(self._environment), TRIES)
             yield ownership
 
     @contextmanager
@@ -99,7 +102,8 @@ class Owner:
 
     def found(self, bucket: str, journal: Journal) -> None:
         """Takes the lease of a cluster whose bucket was made just now, unless this command has it already."""
-        self.own(BucketObjects(self._environment.settings.aws.region, bucket))
+        made = BucketObjects(self._environment.settings.aws.region, bucket)
+        self._own_patiently(lambda: made, FIRST_TRIES)
         self._work_on(journal)
 
     def check_new_run(self) -> None:
@@ -181,14 +185,14 @@ class Owner:
                 f"`centavo --env {before.environment} take-over` brings that run here.",
             )
 
-    def _own_patiently(self) -> None:
+    def _own_patiently(self, bucket: Callable[[], BucketObjects | None], most_tries: int) -> None:
         """Takes the lease, if there is a bucket. A bucket that can't be asked is asked some times."""
-        for tries in range(1, TRIES + 1):
+        for tries in range(1, most_tries + 1):
             try:
-                self.own(bucket_of(self._environment))
+                self.own(bucket())
                 return
             except AwsError as error:
-                if tries == TRIES:
+                if tries == most_tries:
                     raise
                 if tries == 1:
                     self._tell(f"whether the cluster is free is not known, and asked again: {error.what}")

@@ -45,6 +45,10 @@ resource "aws_instance" "this" {
   tags = local.tags
 
   lifecycle {
+    # EC2 takes the public address of a stopped head away: that is no reason to make another head. Another value of `public` comes
+    # with another subnet, and that makes one.
+    ignore_changes = [associate_public_ip_address]
+
     precondition {
       condition     = contains(data.aws_ec2_instance_type.this.supported_architectures, var.image.architecture)
       error_message = "The head's instance type ${var.instance_type} cannot run the image ${var.image.id}, which is made for ${var.image.architecture}. Change head.instance_type, or name an image for ${join(" or ", data.aws_ec2_instance_type.this.supported_architectures)}."

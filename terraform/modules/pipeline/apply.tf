@@ -35,6 +35,7 @@ data "aws_iam_policy_document" "apply" {
       "ec2:ModifyInstanceAttribute",
       "ec2:ModifyInstanceMetadataOptions",
       "ec2:ModifyLaunchTemplate",
+      "ec2:ModifyVolume",
       "ec2:MonitorInstances",
       "ec2:RunInstances",
       "ec2:StartInstances",
@@ -235,7 +236,6 @@ data "aws_iam_policy_document" "apply" {
     sid = "MakeTheAlarms"
     actions = [
       "cloudwatch:DeleteAlarms",
-      "cloudwatch:PutCompositeAlarm",
       "cloudwatch:PutMetricAlarm",
       "cloudwatch:TagResource",
       "cloudwatch:UntagResource",
@@ -244,13 +244,25 @@ data "aws_iam_policy_document" "apply" {
       "sns:SetTopicAttributes",
       "sns:Subscribe",
       "sns:TagResource",
-      "sns:Unsubscribe",
       "sns:UntagResource",
     ]
     resources = [
       "arn:${local.partition}:cloudwatch:${var.region}:${local.account}:alarm:${var.cluster}-*",
       "arn:${local.partition}:sns:${var.region}:${local.account}:${var.cluster}-alarms*",
     ]
+  }
+
+  # IAM takes no resource for these.
+  statement {
+    sid       = "MakeAlarmsOfAlarmsAndEndSubscriptions"
+    actions   = ["cloudwatch:PutCompositeAlarm", "sns:SetSubscriptionAttributes", "sns:Unsubscribe"]
+    resources = ["*"]
+
+    condition {
+      test     = "StringEquals"
+      variable = "aws:RequestedRegion"
+      values   = [var.region]
+    }
   }
 
   statement {

@@ -260,6 +260,26 @@ def test_the_first_apply_takes_the_lease_of_the_bucket_that_it_made(
     assert (kept(made).run, kept(made).released) == (journal.info().run, True)
 
 
+def test_a_new_bucket_whose_key_does_not_serve_yet_is_asked_for_six_minutes(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KMS may take five minutes until a key's alias counts for IAM."""
+    made, slept = BucketInMemory(), [0.0]
+
+    def sleep(clock: SystemClock, seconds: float) -> None:
+        slept[0] += seconds
+        made.is_reachable = slept[0] >= 300
+
+    monkeypatch.setattr(owned, "BucketObjects", lambda region, name: made)
+    monkeypatch.setattr(SystemClock, "sleep", sleep)
+    made.is_reachable = False
+    owner = Owner(load_environment(root, "test"), SystemClock(), print, print)
+    with owner.alone("centavo apply"):
+        owner.found("made-1", synthetic.running_run(root / "elsewhere"))
+        assert not kept(made).released
+    assert slept == [300.0]
+
+
 def test_a_process_that_was_killed_is_followed_at_once_by_the_next_one_of_its_checkout(
     bucket: BucketInMemory, one: Controller, root: Path
 ) -> None:

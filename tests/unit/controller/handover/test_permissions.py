@@ -20,7 +20,7 @@ from tests.support.iam_policy import allows, policy_of_the_head
 ROLE = "arn:aws:iam::123456789012:role/centavo-head"
 MADE = Outputs(
     "centavo", "us-east-1", "centavo-1", HeadOutput("i-head", "10.0.0.1", None, "t3.small"),
-    {"c5.large": FlavorOutput("centavo-c5", "on-demand", 4, 2, None)},
+    {"c5.large": FlavorOutput("centavo-c5", "on-demand", 4, 2, None)}, reaper="centavo-reaper",
 )  # fmt: skip
 
 
