@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
+from sentencepiece import sentencepiece_model_pb2
 
 from trainer.data.samples import flat
 from trainer.files.atomic import write_atomically
@@ -195,6 +196,12 @@ class Vocabulary:
         if len(self.models) == 1:
             return None
         return int(self._source.GetPieceSize()), int(self._target.GetPieceSize())
+
+    @property
+    def is_bpe(self) -> bool:
+        """Whether it is one of byte pairs, whose merges may be left out."""
+        kinds = {sentencepiece_model_pb2.ModelProto.FromString(one).trainer_spec.model_type for one in self.models}
+        return kinds == {sentencepiece_model_pb2.TrainerSpec.BPE}
 
     def has_piece(self, piece: str) -> bool:
         """Returns whether this text is one piece of a source sentence."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+PADDING = 64
+"""So many positions more are encoded than a sentence has ids at most: arrays are padded, the longest sentence, too."""
+
 
 def sinusoids(length: int, units: int) -> NDArray[np.float32]:
     """Returns the encodings of positions 0 to `length` - 1, shape (length, units).

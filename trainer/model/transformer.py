@@ -23,6 +23,7 @@ from mxnet import autograd, gluon
 from trainer.files.atomic import write_atomically
 from trainer.model.fused_graph import NO_DROPOUT, FusedTransformer
 from trainer.model.parameter_file import write_parameters
+from trainer.model.positions import PADDING
 from trainer.model.pre_norm import add_final_norms
 from trainer.model.r_drop import twice
 from trainer.model.reference_loss import ReferenceTransformer
@@ -58,7 +59,7 @@ class TranslationModel:
         source_pieces, self._target_pieces = separate or (vocab_size, vocab_size)
         common: dict[str, Any] = {
             "num_heads": sizes.heads,
-            "max_length": settings.max_length,
+            "max_length": settings.max_length + PADDING,
             "units": sizes.units,
             "hidden_size": sizes.hidden,
             "dropout": sizes.dropout,

@@ -56,6 +56,16 @@ def _meminfo_available(path: Path) -> int | None:
 def _cgroup_available(directory: Path) -> int | None:
     try:
         limit = (directory / "memory.max").read_text().strip()
-        return None if limit == "max" else int(limit) - int((directory / "memory.current").read_text())
+        used = int((directory / "memory.current").read_text())
+        return None if limit == "max" else int(limit) - used + _inactive_file(directory)
     except (OSError, ValueError):
         return None
+
+
+def _inactive_file(directory: Path) -> int:
+    """Returns the bytes of files that Linux keeps in memory and gives up where memory is wanted."""
+    try:
+        fields = dict(line.split() for line in (directory / "memory.stat").read_text().splitlines())
+        return int(fields.get("inactive_file", 0))
+    except (OSError, ValueError):
+        return 0

@@ -121,4 +121,4 @@ class BatchSettings(Section):
     prefetch: int = Field(default=4, ge=1, description="steps whose batches are made ahead")
     prefetch_threads: int = Field(default=2, ge=1, description="threads that make batches ahead")
     max_sentences: int | None = Field(default=None, description="the most sentences; null: as many as the tokens allow")
-    length_multiple: int = Field(default=2, ge=1, description="lengths are rounded up to a multiple of this")
+    length_multiple: int = Field(default=2, ge=1, le=64, description="lengths are rounded up to a multiple of this")

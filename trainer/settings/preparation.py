@@ -151,4 +151,10 @@ class PreparationSettings(Section):
                 raise ValueError(
                     f"{split}: name a text for it, or set held_out to take pairs from the training text; one of the two"
                 )
+        if self.held_out and self.filters.held_out and not (self.filters.duplicates or self.filters.near_duplicates):
+            raise ValueError(
+                "held_out: where duplicates stay in the text, copies of the pairs that are taken out for validation "
+                "and test stay in it, too, and scores mean nothing: leave filters.duplicates on, name texts for both, "
+                "or set filters.held_out to false if that is what you want"
+            )
         return self

@@ -165,7 +165,12 @@ class Training:
     def _make_step(self, world: World) -> TakenStep:
         self._tell_if_leaving()
         asked = Asked(self._requests.stop_reason is not None, self._requests.take_keep())
-        taken = self._step.take(world, self.state.progress.step, asked)
+        try:
+            taken = self._step.take(world, self.state.progress.step, asked)
+        except BaseException:
+            if asked.checkpoint:
+                self._requests.keep()  # the ranks of the next world are to hear of it
+            raise
         self._membership.note_step()
         self._account(world, taken)
         return taken

@@ -117,6 +117,11 @@ def _training_batches(settings: Settings, corpus: PreparedCorpus, vocabulary: Vo
     shards = corpus.shards("train", vocabulary, with_text=dropout > 0)
     if not _tell_too_long(shards, limit, "pairs"):
         raise TrainingFailedError(f"no training pair is within batch.max_tokens ({limit}): raise it")
+    if dropout and not vocabulary.is_bpe:
+        raise TrainingFailedError(
+            "vocabulary.dropout leaves out merges of byte pairs, and this vocabulary has none: set it to 0, or prepare "
+            "the corpus with vocabulary.kind: bpe"
+        )
     bpe_dropout = BpeDropout(vocabulary, dropout, settings.seed, limit) if dropout else None
     return BatchStream(shards, settings.batch, settings.seed, vocabulary.pad_id, bpe_dropout)
 

@@ -238,7 +238,7 @@ MXReturnValue ResidualPreNormBackward(const Attributes& attributes, Tensors* in,
 
 MXReturnValue EmbedNormShape(const Attributes&, Shapes* in, Shapes* out) {
   if ((*in)[0].size() != 2 || (*in)[1].size() != 2) return Wrong("ids and weight must be matrices");
-  if ((*in)[0][1] > (*in)[2][0]) return Wrong("sentences are longer than the model's max_length");
+  if ((*in)[0][1] > (*in)[2][0]) return Wrong("sentences are longer than the encoded positions");
   const unsigned int rows = (*in)[0][0] * (*in)[0][1];
   (*out)[0] = {rows, (*in)[1][1]};
   (*out)[1] = {rows, 2};

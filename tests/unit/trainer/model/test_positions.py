@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from trainer.model import build as model
-from trainer.model.positions import sinusoids
+from trainer.model.positions import PADDING, sinusoids
 from trainer.settings.model import ModelSettings
 
 
@@ -32,4 +32,4 @@ def test_encoder_and_decoder_have_it() -> None:
     settings = ModelSettings(layers=1, units=24, hidden=40, heads=3, max_length=40)
     network = model.build(settings, 50).network
     for block in (network.encoder, network.decoder):
-        np.testing.assert_array_equal(block.position_weight.data().asnumpy(), sinusoids(40, 24))
+        np.testing.assert_array_equal(block.position_weight.data().asnumpy(), sinusoids(40 + PADDING, 24))

@@ -397,6 +397,10 @@ def test_a_split_without_a_pair_is_refused(tmp_path: Path) -> None:
     [
         ({"train": []}, "train: name at least one text"),
         ({"held_out": 5}, "validation: name a text for it, or set held_out"),
+        (
+            {"validation": [], "test": [], "held_out": 5, "filters": {"duplicates": False, "near_duplicates": False}},
+            "copies of the pairs that are taken out for validation and test stay in it",
+        ),
         ({"train": [{"source": "a"}]}, "each text needs either source and target, or tsv, or parquet"),
         ({"train": [{"tsv": "a", "columns": ["en", "de"]}]}, "columns of a tsv are numbers from 1"),
         ({"train": [{"tsv": "a", "tag": "news"}]}, "a tag is written as <word>, not 'news'"),

@@ -102,6 +102,27 @@ def test_ranks_that_are_lost_now_and_then_do_not_end_it(tmp_path: Path, monkeypa
     assert (outcome, world.resets) == (Outcome.FINISHED, 6)
 
 
+def test_a_checkpoint_that_was_asked_for_is_made_also_where_the_step_that_tells_of_it_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, asked_for = step.TrainingStep.take, list[bool]()
+
+    def lose_the_first(self: step.TrainingStep, world: World, number: int, asked: step.Asked) -> step.TakenStep:
+        asked_for.append(asked.checkpoint)
+        if len(asked_for) == 1:
+            raise mx.base.MXNetError(LOST)
+        return take(self, world, number, asked)
+
+    monkeypatch.setattr("trainer.worker.rank.World", ElasticWorld)
+    rank, messages = Rank.of(small(tmp_path, stop={"steps": 2}, checkpoint={"keep": 5})), Messages()
+    training = rank.prepare(messages, resume=False)
+    assert training is not None
+    monkeypatch.setattr(step.TrainingStep, "take", lose_the_first)
+    training._requests.keep()
+    assert rank.train(training, messages) is Outcome.FINISHED
+    assert asked_for == [True, True, False]
+
+
 def test_an_end_that_always_fails_ends_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise mx.base.MXNetError(LOST)

@@ -20,6 +20,7 @@ from trainer.preparing.prepare import prepare_corpus
 from trainer.settings.section import SettingsError
 from trainer.settings.training import Settings
 from trainer.training.ending import finish
+from trainer.training.errors import TrainingFailedError
 from trainer.training.loop import Training
 from trainer.training.prepare import prepare
 
@@ -39,6 +40,15 @@ def training(settings: Settings, resume: bool = False) -> Training:
 def settings_of(folder: Path, corpus: str, steps: int, **sections: Any) -> Settings:
     sections = {"batch": {"tokens": 512, "max_tokens": 100}, "checkpoint": {"every_steps": 1}} | sections
     return small(folder, corpus={"kind": "prepared", "directory": corpus}, stop={"steps": steps}, **sections)
+
+
+def test_bpe_dropout_of_a_vocabulary_without_merges_is_refused(tmp_path: Path) -> None:
+    """SentencePiece takes the same number for something else there: 0.01 would nearly make pieces at random."""
+    settings = preparation(tmp_path, vocabulary={"size": 400, "kind": "unigram"})
+    prepare_corpus(settings, 1)
+    with pytest.raises(TrainingFailedError, match="this vocabulary has none: set it to 0"):
+        prepare(settings_of(tmp_path, settings.output, 1, vocabulary={"dropout": 0.01}))
+    assert prepare(settings_of(tmp_path, settings.output, 1)).batches.batches_per_epoch > 0
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])

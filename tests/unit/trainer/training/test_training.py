@@ -315,6 +315,21 @@ def test_validation_without_progress_is_logged_and_stops_it_early(
     assert f", best loss {losses[2]:.4f}" in caplog.text
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_sentences_as_long_as_the_model_takes_are_trained_on_validated_and_translated(
+    tmp_path: Path, norm: str
+) -> None:
+    """Arrays are padded to lengths of a multiple of 8, which 22 is not."""
+    sizes = {"preset": "tiny", "layers": 1, "units": 16, "hidden": 16, "heads": 2, "max_length": 22, "norm": norm}
+    batch, stop = {"tokens": 256, "max_tokens": 22}, {"steps": 2, "validate_every_steps": 1}
+    settings = small(tmp_path, model=sizes, batch=batch, stop=stop)
+    one, scores = finished(settings)
+    one.warm_up(1)
+    assert max(len(source) for source, _ in one.prepared.validation) > 16
+    assert validated_at(one) == [1, 2]
+    assert scores["steps"] == 2
+
+
 def test_it_ends_after_the_given_tokens_or_epochs(tmp_path: Path) -> None:
     by_tokens = training(small(tmp_path / "1", stop={"tokens": 500}))
     by_tokens.run(World({}))
