@@ -26,6 +26,9 @@ STATE_LOOKS, STATE_LOOK_EVERY_S = 60, 5.0
 PROTECTION_BATCH = 50
 """As many instances as one SetInstanceProtection call takes (EC2 Auto Scaling API reference)."""
 
+LAUNCHING = "Launching a new EC2 instance"
+"""How EC2 Auto Scaling begins the description of a launch."""
+
 CLOCK_CODES = ("RequestTimeTooSkewed", "RequestExpired")
 CLOCK_WORDS = ("Signature expired", "Signature not yet current")
 """How S3, EC2 and the other services refuse a request whose time differs from theirs by more than 5 to 15 minutes."""
@@ -63,16 +66,22 @@ class Aws:
         return tuple(sorted(found, key=lambda i: (i.launched_at or 0.0, i.instance_id)))
 
     def failures(self, group: str, since: float) -> tuple[str, ...]:
-        """Returns why the group could not launch instances since a time (seconds since the epoch), newest first."""
+        """Returns why the group could not launch instances since a time (seconds since the epoch), newest first.
+
+        What failed before a later launch does not count: a group of several zones tries another one by itself.
+        """
 
         def call() -> list[dict[str, Any]]:
             answer = self._groups.describe_scaling_activities(AutoScalingGroupName=group, MaxRecords=20)
             return list(answer["Activities"])
 
+        activities = speak(f"read what {group} did", call)
+        later = [_seconds(one["StartTime"]) for one in activities if _is_launch(one) and not _has_failed(one)]
+        counts_from = max([since, *later])
         return tuple(
             str(activity.get("StatusMessage") or activity.get("Cause") or activity["StatusCode"])
-            for activity in speak(f"read what {group} did", call)
-            if activity["StatusCode"] in ("Failed", "Cancelled") and _seconds(activity["StartTime"]) >= since
+            for activity in activities
+            if _has_failed(activity) and _seconds(activity["StartTime"]) >= counts_from
         )
 
     def desired(self, groups: Iterable[str]) -> dict[str, int]:
@@ -168,19 +177,30 @@ class Aws:
         speak("label the groups", lambda: self._groups.create_or_update_tags(Tags=pairs))
 
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
-        """Protects instances of a group from scale-in, or lifts the protection.
+        """Protects instances of a group from scale-in, or lifts the protection of these and of no others.
+
+        Another one whose protection was lifted before is protected again first: it may train by now.
 
         Skips instances that have left the group, and those that are on their way into it or out of it: EC2 would refuse
         the call for all of them. The next call may find them in service.
         """
 
-        def members() -> set[str]:
+        def members() -> dict[str, bool]:
             answer = self._groups.describe_auto_scaling_groups(AutoScalingGroupNames=[group])
             instances = [instance for found in answer["AutoScalingGroups"] for instance in found["Instances"]]
-            return {one["InstanceId"] for one in instances if one["LifecycleState"] in PROTECTABLE}
+            return {
+                one["InstanceId"]: bool(one.get("ProtectedFromScaleIn"))
+                for one in instances
+                if one["LifecycleState"] in PROTECTABLE
+            }
 
-        present = speak(f"read {group}", members)
-        ids = [instance_id for instance_id in instance_ids if instance_id in present]
+        is_protected = speak(f"read {group}", members)
+        ids = [instance_id for instance_id in instance_ids if instance_id in is_protected]
+        if not protected:
+            self._protect(group, sorted(one for one in is_protected if not is_protected[one] and one not in ids), True)
+        self._protect(group, ids, protected)
+
+    def _protect(self, group: str, ids: Sequence[str], protected: bool) -> None:
         for start in range(0, len(ids), PROTECTION_BATCH):
             batch = ids[start : start + PROTECTION_BATCH]
             speak(
@@ -240,6 +260,14 @@ def _instance(raw: dict[str, Any]) -> Instance:
         zone=raw.get("Placement", {}).get("AvailabilityZone"),
         is_on_spot=raw.get("InstanceLifecycle") == "spot",
     )
+
+
+def _has_failed(activity: Mapping[str, Any]) -> bool:
+    return activity["StatusCode"] in ("Failed", "Cancelled")
+
+
+def _is_launch(activity: Mapping[str, Any]) -> bool:
+    return str(activity.get("Description", "")).startswith(LAUNCHING)
 
 
 def _seconds(moment: datetime) -> float:

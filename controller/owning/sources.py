@@ -129,18 +129,18 @@ class JournalSource:
 
     def content(self) -> bytes | None:
         """Returns the journal as it is at this moment, packed by gzip. Its writer goes on meanwhile."""
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder, FILE_NAME)
-            try:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                copy = Path(folder, FILE_NAME)
                 with (
                     closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=BUSY_S)) as journal,
                     closing(sqlite3.connect(copy)) as whole,
                 ):
                     journal.backup(whole)
                     whole.execute("PRAGMA journal_mode=DELETE")
-            except sqlite3.Error:
-                return None
-            return gzip.compress(copy.read_bytes(), FAST)
+                return gzip.compress(copy.read_bytes(), FAST)
+        except (sqlite3.Error, OSError):  # a full disk, for one: the next round tries again
+            return None
 
 
 def sources_of(environment: Environment, run: str, run_directory: Path) -> Sequence[Source]:

@@ -147,9 +147,14 @@ class LeaseTenure:
         """Copies what has changed last, and gives the lease back. What fails is told: the lease then runs out."""
         with suppress(sqlite3.Error):
             self._note()
-        if self._copies is not None:
-            self._copies.stop() if self._held.is_lost else self._copies.finish()
-        self._heartbeat.stop()
+        try:
+            if self._copies is not None:
+                self._copies.stop() if self._held.is_lost else self._copies.finish()
+        finally:
+            self._heartbeat.stop()
+            self._release()
+
+    def _release(self) -> None:
         try:
             self._held.release()
         except SupersededError:

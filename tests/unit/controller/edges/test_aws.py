@@ -92,6 +92,17 @@ def test_exactly_the_instances_whose_protection_is_lifted_end_when_capacity_is_l
     assert len(aws.instances("c")) == 1
 
 
+def test_an_instance_whose_protection_was_lifted_before_is_protected_again(group: str) -> None:
+    """It was to leave, that failed, and it has taken a lost node's place meanwhile."""
+    aws = Aws(REGION)
+    first, _, last = [i.instance_id for i in aws.instances("c")]
+    aws.set_protection(group, [first], protected=False)
+    aws.set_protection(group, [last], protected=False)
+    found = boto3.client("autoscaling", region_name=REGION).describe_auto_scaling_groups(AutoScalingGroupNames=[group])
+    instances = found["AutoScalingGroups"][0]["Instances"]
+    assert [one["InstanceId"] for one in instances if not one["ProtectedFromScaleIn"]] == [last]
+
+
 def test_protection_is_changed_only_for_instances_in_service(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     aws = Aws(REGION)
     ids = [i.instance_id for i in aws.instances("c")]
@@ -116,12 +127,15 @@ def test_a_group_is_emptied_of_what_may_end(group: str) -> None:
     assert aws.desired([group]) == {group: 0} and aws.instances("c") == ()
 
 
-def activity(status: str, second: int, message: str | None = None) -> dict[str, Any]:
+def activity(
+    status: str, second: int, message: str | None = None, does: str = "Terminating EC2 instance: i-1"
+) -> dict[str, Any]:
     said = {"StatusMessage": message} if message else {}
     return {
         "StatusCode": status,
         "StartTime": datetime.fromtimestamp(1000 + second, timezone.utc),
         "Cause": "a request",
+        "Description": does,
         **said,
     }
 
@@ -141,6 +155,20 @@ def test_failed_launches_since_a_time_say_why(moto: str, monkeypatch: pytest.Mon
         },
     )
     assert aws.failures("g", since=1005) == ("We currently do not have sufficient c5.large capacity", "a request")
+
+
+@pytest.mark.parametrize(
+    ("status", "second", "counts"),
+    [("PreInService", 9, False), ("Successful", 9, False), ("Failed", 9, True), ("Successful", 7, True)],
+)
+def test_a_zone_without_capacity_is_no_failure_where_the_group_launches_in_another_one(
+    moto: str, monkeypatch: pytest.MonkeyPatch, status: str, second: int, counts: bool
+) -> None:
+    aws = Aws(REGION)
+    launch = activity(status, second, "said", does="Launching a new EC2 instance: i-2")
+    failure = activity("Failed", 8, "us-east-1b has not sufficient c5.large capacity")
+    monkeypatch.setattr(aws._groups, "describe_scaling_activities", lambda **_: {"Activities": [launch, failure]})
+    assert (failure["StatusMessage"] in aws.failures("g", since=1005)) is counts
 
 
 def test_a_cloud_that_does_not_answer_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

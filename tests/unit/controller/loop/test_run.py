@@ -532,3 +532,36 @@ def test_a_run_on_nodes_that_are_too_small_ends_and_says_why(world: World, contr
     assert world.fleet() == {} and world.is_up is is_up
     report = json.loads((one.journal.directory / "report.json").read_text())
     assert report["status"] == "failed" and "too little memory" in report["status_reason"]
+
+
+def test_a_node_that_was_to_leave_and_has_taken_a_lost_ones_place_is_protected_again(
+    world: World, controller: Start
+) -> None:
+    """A move's nodes don't join, and while Terraform's state is locked for its undoing a node is lost."""
+    locked_until: list[float] = []
+
+    def decide(given: DecisionInput) -> Decision:
+        now = given.observations[-1]
+        if given.history.moves or len(now.facts) < now.fleet.size:
+            return Decision(now.at, "test", Verdict.STAY, now.fleet, now.fleet, Said("nothing to do"))
+        world.never_joins = {"i-0004", "i-0005"}
+        return Decision(now.at, "test", Verdict.MOVE, now.fleet, Fleet({"c5.large": 5}), Said("cheaper"))
+
+    settings = {**SETTINGS, "fleet": {"initial": {"c5.large": 3}}, "limits": {"min_nodes": 2, "max_nodes": 8}}
+    one = controller(decider=decide, settings=settings)
+    call = world.call
+
+    def call_while_locked(name: str, effect: Any, seconds: float = 0.0) -> Any:
+        move = one.journal.move_under_way()
+        if name == "plan" and move is not None and move.outcome_reason is not None:
+            if not locked_until:
+                locked_until.append(world.now + 40)
+                world.never_joins = set()
+                world.lose(next(node.instance_id for node in world.nodes if node.is_rank))
+            if world.now < locked_until[0]:
+                raise TerraformError("terraform plan failed: the state is locked", "Try again.")
+        return call(name, effect, seconds)
+
+    world.call = call_while_locked
+    assert one.optimizer.run()["status"] == "finished"
+    assert locked_until

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import json
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -271,3 +273,18 @@ def test_a_backup_of_a_locked_journal_is_left_for_the_next_round(
 
     monkeypatch.setattr("controller.owning.sources.sqlite3.connect", locked)
     assert JournalSource("k", journal.directory / "journal.sqlite").content() is None
+
+
+def test_a_disk_that_takes_nothing_for_a_moment_ends_no_copying(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = synthetic.running_run(tmp_path)
+    source = JournalSource("k", journal.directory / "journal.sqlite")
+    with monkeypatch.context() as full:
+        full.setattr(tempfile, "mkdtemp", _no_space)
+        assert source.content() is None
+    assert source.content() is not None
+
+
+def _no_space(*_: object) -> str:
+    raise OSError(errno.ENOSPC, "No space left on device")

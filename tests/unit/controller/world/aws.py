@@ -94,7 +94,7 @@ class WorldAws:
                 self.world.reboot(node)
 
     def set_protection(self, group: str, instance_ids: Iterable[str], *, protected: bool) -> None:
-        """Protects instances from scale-in, or lifts the protection. Interrupted, it has done the first one."""
+        """Protects instances from scale-in, or lifts the protection of these alone. Interrupted, it has done one."""
         ids = list(instance_ids)
         self.world.call(
             "protection", Effect(lambda: self._protect(ids, protected), lambda: self._protect(ids[:1], protected))
@@ -109,3 +109,7 @@ class WorldAws:
             )
         for node in nodes:
             node.is_protected = protected
+        if not protected:
+            for other in self.world.nodes:
+                is_beside = other.flavor in {node.flavor for node in nodes} and other not in nodes
+                other.is_protected = other.is_protected or (is_beside and other.is_in_service)
