@@ -35,6 +35,12 @@ def check(request: ApiRequest, access_key_id: str) -> None:
             raise RefusedError(Why.NOT_ALLOWED, f"{_denied(principal, question)}{why}", request.signed_for)
 
 
+def may(access_key_id: str, question: Question) -> bool:
+    """Returns whether the policies of a key's role or user allow something."""
+    principal = principal_of(access_key_id)
+    return principal is None or not _why_not(principal, question)
+
+
 def _why_not(principal: Principal, question: Question) -> str:
     """Returns why a principal may not do something; empty if it may."""
     asked = Question(question.action, question.resource, {**question.context, "aws:userid": principal.user_id})

@@ -97,6 +97,21 @@ def test_a_function_runs_with_its_environment_and_its_role_and_what_it_prints_is
     assert not list((caller.cloud.state_dir / "functions").iterdir())
 
 
+def test_the_tags_of_a_function_are_told_to_whoever_may_list_them(caller: Caller) -> None:
+    caller.make("tagged", Tags={"centavo:cluster": "unit"})
+    iam = caller.cloud.client("iam")
+    iam.create_user(UserName="reader")
+    key = iam.create_access_key(UserName="reader")["AccessKey"]
+    keys = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    reader = boto3.client("lambda", endpoint_url=caller.cloud.endpoint, region_name="us-east-1", **keys)
+    told = []
+    for actions in (["lambda:GetFunction"], ["lambda:GetFunction", "lambda:ListTags"]):
+        policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]}
+        iam.put_user_policy(UserName="reader", PolicyName="read", PolicyDocument=json.dumps(policy))
+        told.append(reader.get_function(FunctionName="tagged").get("Tags"))
+    assert told == [None, {"centavo:cluster": "unit"}]
+
+
 def test_the_credentials_of_a_call_end_with_it(caller: Caller) -> None:
     caller.make("keys")
     key = caller("keys")[1]
