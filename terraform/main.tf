@@ -10,7 +10,7 @@ locals {
   head_zone    = coalesce(var.training_zone, var.availability_zones[0])
   worker_zones = var.training_zone == null ? var.availability_zones : [var.training_zone]
 
-  first_boot = { for role in ["head", "worker"] : role => templatefile("${path.module}/templates/boot.sh.tftpl", {
+  packages = { for role in ["head", "worker"] : role => templatefile("${path.module}/templates/boot.sh.tftpl", {
     login_user      = var.login_user
     fact_path       = var.fact_path
     system_packages = var.system_packages
@@ -24,11 +24,11 @@ locals {
     region  = data.aws_region.this.name
     cluster = var.cluster
   })
-  every_boot = { head = local.start, worker = "${local.start}${local.prepare}" }
+  services = { head = local.start, worker = "${local.start}${local.prepare}" }
 
   user_data_base64 = { for role in ["head", "worker"] : role => base64encode(templatefile("${path.module}/templates/user_data.tftpl", {
-    first_boot = local.first_boot[role]
-    every_boot = local.every_boot[role]
+    packages = local.packages[role]
+    services = local.services[role]
   })) }
 
   image = {

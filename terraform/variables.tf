@@ -119,9 +119,9 @@ variable "existing_network" {
 
 variable "existing_security_groups" {
   description = <<-EOT
-    IDs of security groups of your own, for the head and for the workers. Null: Terraform makes them. The workers must accept
-    SSH from the head, and head and workers must accept all unprivileged ports from each other and among themselves. Both need
-    HTTPS and HTTP to the outside. head.ssh_from then says only that the head gets a public address: your group decides who may
+    IDs of security groups of your own, for the head and for the workers. Null: Terraform makes them. Head and workers must
+    accept SSH from each other, and all unprivileged ports from each other and among themselves. Both need HTTPS and HTTP to the
+    outside. head.ssh_from then says only that the head gets a public address: your group decides who may
     open SSH to it.
   EOT
   type = object({
@@ -235,7 +235,7 @@ variable "fact_path" {
 }
 
 variable "system_packages" {
-  description = "Debian packages that a node installs at its first boot."
+  description = "Debian packages that a node installs when it boots."
   type        = list(string)
   default     = []
 

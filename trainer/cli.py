@@ -295,6 +295,7 @@ def _attach(options: argparse.Namespace) -> int:
 
 def _launch(options: argparse.Namespace) -> int:
     from trainer.launch.launcher import Launcher
+    from trainer.launch.open_files import open_many_files
     from trainer.launch.options import LaunchOptions
     from trainer.settings.file import read
 
@@ -312,6 +313,7 @@ def _launch(options: argparse.Namespace) -> int:
         start_patience_s=options.start_patience,
         wanted_file=options.wanted_file,
     )
+    open_many_files()
     return Launcher(launch_options, read(options.config)).run()
 
 

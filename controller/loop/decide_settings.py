@@ -11,6 +11,7 @@ from controller.config.settings import PriceSource
 from controller.decide import POLICIES, DecideSettings, DecisionInput, SwitchingAssumptions, decide
 from controller.domain import Decision, Flavor, Fleet, Market, Price, Verdict
 from controller.domain.errors import ConfigError
+from controller.domain.prices.price import floor_name
 from controller.domain.reasons.limits import TooExpensiveAnHour
 from controller.edges.terraform import FlavorOutput
 from controller.loop.deciding import Decider
@@ -28,27 +29,47 @@ def make_decider(environment: Environment, cluster: LiveCluster, policy: str) ->
     def decider(given: DecisionInput) -> Decision:
         declared = cluster.made.outputs.flavors
         costs, fleet = cluster.costs, given.observations[-1].fleet
-        standing = costs.head_usd_per_hour + costs.floors_usd_per_hour(fleet)
-        settings = decide_settings(environment, policy, declared, standing)
+        settings = decide_settings(environment, policy, declared, costs.head_usd_per_hour)
         settings = with_zones(settings, cluster.made.outputs.zones, costs.prices())
-        decision = decide(with_settings(given, settings, declared))
-        return _with_new_floors(decision, given.limits.max_usd_per_hour, costs, standing)
+        priced = replace(given, prices=with_floors(given.prices, cluster.made.outputs.floors, fleet))
+        decision = decide(with_settings(priced, settings, declared))
+        return with_new_floors(decision, given.limits.max_usd_per_hour, costs)
 
     return decider
 
 
-def _with_new_floors(decision: Decision, most: float | None, costs: Costs, standing: float) -> Decision:
+def with_floors(prices: Mapping[str, Price], floors: Mapping[str, int], fleet: Fleet) -> dict[str, Price]:
+    """Returns the prices, those of spot flavors as the mean of their nodes, of which some are bought on demand.
+
+    That is exact for the nodes that run. Of a flavor that does not run, it is the mean of as many nodes as run now.
+
+    Args:
+        prices: By flavor, and under `floor_name` what a node costs on demand.
+        floors: How many nodes of a spot flavor are bought on demand.
+        fleet: The nodes that run.
+    """
+    found = dict(prices)
+    for flavor, base in floors.items():
+        on_demand, spot = prices.get(floor_name(flavor)), prices.get(flavor)
+        if on_demand is not None and spot is not None:
+            share = min(1.0, base / max(1, fleet.count(flavor) or fleet.size))
+            usd = spot.usd_per_hour + share * (on_demand.usd_per_hour - spot.usd_per_hour)
+            found[flavor] = replace(spot, usd_per_hour=usd)
+    return found
+
+
+def with_new_floors(decision: Decision, most: float | None, costs: Costs) -> Decision:
     """Returns the decision, or a refusal of its move where the move's own on-demand nodes break the hourly limit.
 
-    Deciding takes every node of a spot flavor for a spot node, and what the present fleet's on-demand nodes cost above
-    that for a part of what stands beside the workers.
+    Deciding takes a flavor's nodes to cost what its present ones cost on average, or would.
     """
     during = decision.current.union(decision.target)
     more = costs.floors_usd_per_hour(during) - costs.floors_usd_per_hour(decision.current)
     if decision.verdict is not Verdict.MOVE or most is None or more <= 0:
         return decision
     prices = {flavor: price.usd_per_hour for flavor, price in costs.prices().items()}
-    usd_per_hour = standing + more + sum(count * prices.get(flavor, 0.0) for flavor, count in during.present.items())
+    on_spot = sum(count * prices.get(flavor, 0.0) for flavor, count in during.present.items())
+    usd_per_hour = costs.head_usd_per_hour + costs.floors_usd_per_hour(during) + on_spot
     if usd_per_hour <= most:
         return decision
     reason = TooExpensiveAnHour(usd_per_hour, most)

@@ -162,7 +162,7 @@ build {
     inline = [
       "sudo cloud-init clean --logs",
       "sudo rm -f /etc/ssh/ssh_host_*",
-      "rm -f ~/.ssh/authorized_keys ~/.bash_history /tmp/wheelhouse.tar",
+      "rm -f ~/.config/centavo/outside ~/.ssh/authorized_keys ~/.bash_history /tmp/wheelhouse.tar",
       "sudo truncate --size 0 /etc/machine-id",
     ]
   }

@@ -2,7 +2,7 @@
 
 The node runs this program at every boot. `control/boot.json` in the bucket names the bundle and its SHA-256. The node
 prepares itself where its run goes on and, with `"when": "unowned"`, only where no controller holds the cluster's lease.
-Without a bundle, or with a wrong one, it looks again: Ansible can still prepare it from outside.
+Without a bundle, or with a wrong one, it looks again: Ansible can prepare it from outside.
 First it lets in the SSH keys of the lease's holder (later: controller/warden/admitting/keys.py).
 It needs Python's standard library, the metadata service and the instance's role.
 """
@@ -38,7 +38,7 @@ KEYS = Path.home() / ".ssh" / "authorized_keys"
 NAME, PUBLIC_KEY = re.compile(r"[\w.-]{1,64}"), re.compile(rb"(ssh|ecdsa)-[\w-]+ [\w+/=]+")
 BEGIN = "# Centavo lets these in, from the cluster's bucket. Do not change the lines up to the end mark."
 END = "# End of Centavo's keys."
-ANSWER_S, URL_S, APPLY_S = 20, 3600, 1800
+ANSWER_S, URL_S, APPLY_S, OUTSIDE_S = 20, 3600, 1800, 600
 MOST_BYTES, MOST_BUNDLE = 65536, 64 << 20
 PAUSES_S = (5, 5, 10, 10, 20)
 
@@ -211,6 +211,9 @@ def look_once(options: argparse.Namespace) -> None:
     if service.exists() and not (HOME / "applying").exists():
         return
     check_turn(lease, pointer)
+    outside = HOME / "outside"
+    if outside.exists() and time.time() - outside.stat().st_mtime < OUTSIDE_S:
+        raise NotNowError("a controller prepares the node now")
     folder = unpacked(bucket, pointer)
     (HOME / "applying").touch()
     tell(f"applying the bundle {pointer['sha256'][:12]} of the run {pointer['run']}")

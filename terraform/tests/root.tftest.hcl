@@ -373,7 +373,7 @@ run "a_head_without_a_public_address_installs_the_agent_of_systems_manager_and_w
   command = plan
 
   assert {
-    condition     = strcontains(local.first_boot["head"], "agent_region='us-east-1'") && strcontains(local.first_boot["worker"], "agent_region=''")
+    condition     = strcontains(local.packages["head"], "agent_region='us-east-1'") && strcontains(local.packages["worker"], "agent_region=''")
     error_message = "The head's boot script, and no worker's, must install the agent of Systems Manager."
   }
 }
@@ -386,7 +386,7 @@ run "a_head_with_a_public_address_installs_no_agent" {
   }
 
   assert {
-    condition     = strcontains(local.first_boot["head"], "agent_region=''")
+    condition     = strcontains(local.packages["head"], "agent_region=''")
     error_message = "A head with a public address must not install the agent of Systems Manager."
   }
 }

@@ -29,7 +29,7 @@ def worker_every_boot(bucket: str, cluster: str, *, login_user: str = "", progra
     return terraform("every_boot.sh.tftpl", login_user=login_user) + prepare
 
 
-def user_data(every_boot: str, *, login_user: str = "") -> str:
-    """Returns user data whose script for the first boot is the shipped one."""
-    first = terraform("boot.sh.tftpl", login_user=login_user, fact_path="~/facts.d", agent_region="")
-    return terraform("user_data.tftpl", first_boot=first, every_boot=every_boot)
+def user_data(services: str, *, login_user: str = "") -> str:
+    """Returns user data whose first script is the shipped one."""
+    packages = terraform("boot.sh.tftpl", login_user=login_user, fact_path="~/facts.d", agent_region="")
+    return terraform("user_data.tftpl", packages=packages, services=services)

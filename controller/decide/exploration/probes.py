@@ -165,6 +165,8 @@ class Exploration:
         Where the fleet is full, the node replaces one of the base fleet's most expensive flavor per token.
         """
         forecaster, model = self.forecaster, self.forecaster.model
+        if fleet.count(flavor) >= forecaster.bounds.caps.get(flavor, 0):
+            return None
         grown = fleet.with_count(flavor, fleet.count(flavor) + 1)
         if not self._has_room(grown):
             leaving = [f for f in fleet.present if f in self.base.target.present and f != flavor]

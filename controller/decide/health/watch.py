@@ -134,9 +134,9 @@ def _most_have_stepped(nodes: Mapping[str, NodeSigns]) -> bool:
 
 
 def _left_s(facts: Iterable[Fact]) -> list[float]:
-    """Returns how long the remaining steps take, as each rank says that knows it."""
-    known = [fact for fact in facts if fact.total_steps]
-    return [max(0, (fact.total_steps or 0) - fact.step) * (fact.iteration_time_s or 0.0) for fact in known]
+    """Returns how long the remaining steps take, as each rank says that knows it. None does in its first steps."""
+    known = [(max(0, fact.total_steps - fact.step), fact.iteration_time_s) for fact in facts if fact.total_steps]
+    return [steps * (seconds or 0.0) for steps, seconds in known if seconds or not steps]
 
 
 def _median(said: list[Number], before: Number | None) -> Number | None:

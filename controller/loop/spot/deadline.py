@@ -8,7 +8,7 @@ from controller.decide.markets.advice import advice
 from controller.decide.markets.asked import asked_for
 from controller.decide.model.situation import Situation, assess
 from controller.domain import Decision, Fleet, Observation
-from controller.loop.decide_settings import decide_settings, with_settings
+from controller.loop.decide_settings import decide_settings, with_settings, with_zones
 from controller.loop.deciding import given_now
 from controller.loop.job import Job
 
@@ -44,4 +44,5 @@ class Deadline:
         declared = job.cluster.made.outputs.flavors
         given = given_now(observation, job.journal, costs.prices(), job.environment.limits())
         settings = decide_settings(job.environment, job.settings.policy, declared, costs.head_usd_per_hour)
+        settings = with_zones(settings, job.cluster.made.outputs.zones, costs.prices())
         return assess(with_settings(given, settings, declared))

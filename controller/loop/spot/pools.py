@@ -117,13 +117,13 @@ class Pools:
     def _pool(self, flavor: str, price: Price, estimate: FlavorEstimate | None, settings: DecideSettings) -> Pool:
         """Returns a pool, judged by the last decision's estimate of its speed and by the price of its next node."""
         limits = replace(self._job.environment.limits(), max_nodes=None)  # that of the fleet that trains, which stays
-        usd = effective_usd_per_hour(price, settings)
-        tokens_per_s = None if estimate is None else estimate.tokens_per_s
         known = settings.flavors[flavor]
+        usd = effective_usd_per_hour(price, settings) + known.surplus_usd_per_hour
+        tokens_per_s = None if estimate is None else estimate.tokens_per_s
         return Pool(
             flavor,
             max(0, node_cap(flavor, limits, settings) - self._used(flavor)),
-            price.usd_per_hour,
+            price.usd_per_hour + known.surplus_usd_per_hour,
             usd / (tokens_per_s * 0.0036) if tokens_per_s else usd / (known.vcpus or 1),
             is_measured=bool(tokens_per_s),
             is_recent=flavor in recent(self._job.journal.noticed(), self._job.clock.now()),

@@ -1,7 +1,8 @@
 """User data: the scripts that an instance runs at its first boot and at each boot, as cloud-init does.
 
 User data is one script, or a MIME message of several parts. Of cloud-init's kinds of parts there are two:
-`text/x-shellscript`, for the first boot only, and `text/x-shellscript-per-boot`.
+`text/x-shellscript`, for the first boot only, and `text/x-shellscript-per-boot`, which is run before the others
+(`cloud_final_modules` in cloud-init's cloud.cfg).
 https://cloudinit.readthedocs.io/en/latest/explanation/format.html
 """
 
@@ -37,7 +38,7 @@ class Part:
 async def run_user_data(
     text: str | None, directory: InstanceDir, environment: Mapping[str, str], tell: Callable[[str], None]
 ) -> None:
-    """Runs the scripts of the user data that this boot is for, in their order. Their output goes to the console.
+    """Runs the scripts of the user data that this boot is for. Their output goes to the console.
 
     Args:
         text: the user data; None if the instance has none.
@@ -50,6 +51,7 @@ async def run_user_data(
         return
     directory.booted.touch()
     due = [part for part in parts_of(text) if is_first_boot or part.kind == EVERY_BOOT]
+    due.sort(key=lambda part: part.kind != EVERY_BOOT)
     with directory.console.open("ab") as console:
         if any(not part.is_script for part in due):
             console.write(b"a part of the user data is no script that begins with #!, so it is not run\n")

@@ -61,6 +61,22 @@ resource "aws_vpc_security_group_ingress_rule" "head_from_worker" {
   tags = merge(var.tags, { Name = "${var.name}-rendezvous" })
 }
 
+# Among the unprivileged ports it is open already.
+resource "aws_vpc_security_group_ingress_rule" "head_ssh_from_worker" {
+  count = var.ssh_port < local.unprivileged.from ? 1 : 0
+
+  #checkov:skip=CKV_AWS_24:The source is a security group of this cluster, not an address range; checkov reads the missing range as the world
+
+  security_group_id            = aws_security_group.head.id
+  description                  = "A worker's switch asks whether the head is there"
+  ip_protocol                  = "tcp"
+  from_port                    = var.ssh_port
+  to_port                      = var.ssh_port
+  referenced_security_group_id = aws_security_group.worker.id
+
+  tags = merge(var.tags, { Name = "${var.name}-head-alive" })
+}
+
 resource "aws_vpc_security_group_ingress_rule" "worker_ssh" {
   #checkov:skip=CKV_AWS_24:The source is the head's security group, not an address range; checkov reads the missing range as the world
 

@@ -106,10 +106,12 @@ def waiting_for_lock(folder: Path, boot_s: int) -> subprocess.CompletedProcess[s
 
 def test_a_node_that_prepares_itself_is_waited_for(tmp_path: Path) -> None:
     assert waiting_for_lock(tmp_path, 0).returncode == 0, "most nodes have no lock"
-    lock = tmp_path / ".config" / "centavo" / "boot.lock"
-    lock.parent.mkdir(parents=True)
+    lock, outside = (tmp_path / ".config" / "centavo" / name for name in ("boot.lock", "outside"))
+    assert outside.exists(), "from now on the node leaves it to Ansible"
+    outside.unlink()
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         ended = waiting_for_lock(tmp_path, 0)
         assert ended.returncode == 1 and "still prepares itself after 0 s" in ended.stderr
+        assert not outside.exists()
     assert waiting_for_lock(tmp_path, 0).returncode == 0

@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -287,7 +288,7 @@ def test_the_program_looks_again_in_the_background_until_it_is_the_nodes_turn(
         node.program.main()
     assert begun == [[sys.executable, *command, "--again"]] and node.applied == []
     looks = iter([lambda: None, node.cloud.lease, node.cloud.bundle])
-    clock = SimpleNamespace(sleep=lambda seconds: next(looks)(), monotonic=time.monotonic)
+    clock = SimpleNamespace(sleep=lambda seconds: next(looks)(), monotonic=time.monotonic, time=time.time)
     monkeypatch.setattr(node.program, "time", clock)
     monkeypatch.setattr(sys, "argv", begun[0][1:])
     node.program.main()
@@ -332,3 +333,14 @@ def test_the_user_data_of_a_worker_runs_the_program_and_is_not_too_large(tmp_pat
     assert json.loads(done.stdout) == ["--bucket", "a-bucket", "--region", "us-east-1", "--cluster", "unit"]
     whole = user_data(worker_every_boot("b" * 63, "c" * 25), login_user="admin")
     assert len(whole) < MOST_USER_DATA - 1000, "room for packages and long names"
+
+
+def test_a_node_that_a_controller_has_begun_to_prepare_leaves_it_to_that(node: Node) -> None:
+    node.cloud.lease()
+    node.cloud.bundle()
+    outside = node.program.HOME / "outside"
+    outside.touch()
+    assert node.boot() == "a controller prepares the node now" and node.applied == []
+    os.utime(outside, (time.time() - 601, time.time() - 601))
+    assert node.boot() == ""
+    assert len(node.applied) == 1

@@ -32,6 +32,19 @@ run "workers_accept_ssh_from_the_head_only" {
   }
 }
 
+run "workers_reach_the_heads_ssh_port_to_see_whether_it_lives" {
+  command = apply
+
+  assert {
+    condition = (
+      length(aws_vpc_security_group_ingress_rule.head_ssh_from_worker) == 1 &&
+      aws_vpc_security_group_ingress_rule.head_ssh_from_worker[0].referenced_security_group_id == aws_security_group.worker.id &&
+      aws_vpc_security_group_ingress_rule.head_ssh_from_worker[0].from_port == 22
+    )
+    error_message = "Without this rule the workers take a living head for dead, and end themselves an hour after their controller."
+  }
+}
+
 run "the_head_accepts_ssh_from_each_range_of_ssh_from" {
   command = plan
 

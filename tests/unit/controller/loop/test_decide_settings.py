@@ -30,6 +30,7 @@ from controller.domain.reasons.flavors import PriceStale
 from controller.domain.reasons.limits import TooExpensiveAnHour
 from controller.edges.clock import SystemClock
 from controller.edges.terraform import FlavorOutput, HeadOutput, Outputs
+from controller.loop.decide_settings import with_new_floors
 from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.harness import PRICES, SETTINGS, SPEEDS
 
@@ -64,6 +65,9 @@ class UpCluster:
         flavors = {
             flavor: FlavorOutput(f"group-{flavor}", "on-demand", self.max_nodes.get(flavor, 12), 2, 4 << 30)
             for flavor in SPEEDS
+        }
+        flavors |= {
+            f: replace(flavors[f], market="spot", on_demand_base=base) for f, base in self.floors.items() if base
         }
         return Outputs("c", "us-east-1", "b", HeadOutput("i-head", "10.0.0.1", None, "t3.small"), flavors)
 
@@ -143,16 +147,36 @@ def test_an_excluded_flavor_is_left(tmp_path: Path) -> None:
     assert decided(tmp_path, {"exclude": ["c5.large"]}).target.count("c5.large") == 0
 
 
-@pytest.mark.parametrize("floor", [0, 2])
-def test_a_move_whose_on_demand_nodes_break_the_hourly_limit_is_refused(tmp_path: Path, floor: int) -> None:
+@pytest.mark.parametrize(("floor", "most", "is_refused"), [(0, 2.0, False), (2, 2.0, True), (2, None, False)])
+def test_a_move_whose_on_demand_nodes_break_the_hourly_limit_is_refused(
+    tmp_path: Path, floor: int, most: float | None, is_refused: bool
+) -> None:
+    """Its mean price may hide them: a fleet with fewer nodes than now has a larger share of them."""
     prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
+    decision = decided(tmp_path, {"max_usd_per_hour": 2.0}, prices=prices)
+    assert decision.verdict is Verdict.MOVE and decision.target.count("c5.large") > 1
     prices[floor_name("c5.large")] = Price("c5.large", 1.2)
-    decision = decided(tmp_path, {"max_usd_per_hour": 2.0}, prices=prices, floors={"c5.large": floor})
-    if not floor:
-        assert decision.verdict is Verdict.MOVE and decision.target.count("c5.large") > 1
+    costs: Any = UpCluster(floors={"c5.large": floor}, listed=prices)
+    checked = with_new_floors(decision, most, costs)
+    if not is_refused:
+        assert checked == decision
         return
-    assert decision.verdict is Verdict.REFUSE and decision.target == decision.current
-    assert isinstance(decision.reason, TooExpensiveAnHour) and decision.reason.usd_per_hour > 2
+    assert checked.verdict is Verdict.REFUSE and checked.target == decision.current
+    assert isinstance(checked.reason, TooExpensiveAnHour) and checked.reason.usd_per_hour > 2
+
+
+@pytest.mark.parametrize(("base", "is_cheapest"), [(0, True), (1, True), (3, False)])
+def test_a_spot_flavor_is_as_dear_as_its_nodes_are_on_the_whole(tmp_path: Path, base: int, is_cheapest: bool) -> None:
+    """Three nodes run. On spot c5.large is the cheapest by far, on demand it is the dearest."""
+    prices = {flavor: Price(flavor, usd) for flavor, usd in PRICES.items()}
+    prices[floor_name("c5.large")] = Price("c5.large", 1.9 * PRICES["c5.large"])
+    for present in (("c5.xlarge",) * 3, ("c5.large",) * 3):
+        history = History(earlier_speeds={flavor: EarlierSpeed(speed) for flavor, speed in SPEEDS.items()})
+        one = decided(
+            tmp_path, {"max_nodes": 3, "min_nodes": 3}, prices=prices, floors={"c5.large": base},
+            seen=observation(*present), history=history,
+        )  # fmt: skip
+        assert (one.target.count("c5.large") > 0) is is_cheapest, (present, one.target)
 
 
 def test_the_on_demand_nodes_of_a_spot_flavor_are_in_the_cost_of_the_present_fleet(tmp_path: Path) -> None:

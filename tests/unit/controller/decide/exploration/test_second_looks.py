@@ -205,6 +205,16 @@ def test_a_flavor_whose_only_node_may_be_bad_gets_another_one_while_that_node_ru
     assert grown == {1: Fleet({"a": 1, "b": 2}), 2: Fleet({"a": 1, "b": 1})}
 
 
+def test_no_second_node_is_asked_for_where_the_flavor_may_have_one() -> None:
+    flavors = {name: Flavor(name, vcpus=2, max_nodes=1 if name == "b" else 4) for name in ("a", "b", "c")}
+    speeds = {name: Speed(100.0, 0.01, steps=500, nodes=4) for name in ("a", "c")}
+    speeds["b"] = Speed(80.0, 0.01, steps=100, nodes=1)
+    fleet = Fleet({"a": 1, "b": 1})
+    one = exploring({"c": (9.0, 100.0)}, fleet, Limits(1, 3), speeds=speeds, flavors=flavors, steps=200_000)
+    one.forecaster.situation.usd_per_hour["b"] = 0.96  # type: ignore[index]
+    assert one.worthwhile()[0].count("b") == 1
+
+
 @pytest.mark.parametrize(
     ("probes", "looked_at"),
     [

@@ -247,7 +247,9 @@ def test_the_head_is_not_there_to_tell_how_nodes_are() -> None:
     [
         ((fact(0, 900),), 200.0),
         ((fact(0, 1100),), 0.0),
-        ((fact(0, 900, iteration_time_s=None),), 0.0),
+        ((fact(0, 900, iteration_time_s=None),), None),  # a world's first steps
+        ((fact(0, 1000, iteration_time_s=None),), 0.0),
+        ((fact(0, 900, iteration_time_s=None), fact(1, 900)), 200.0),
         ((fact(0, 900), fact(1, 800), fact(2, 0, total_steps=None)), 200.0),
         ((fact(0, 900, total_steps=None),), None),
         ((fact(0, 0, state=TrainingState.STARTING),), None),

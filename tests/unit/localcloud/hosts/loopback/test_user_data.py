@@ -50,12 +50,13 @@ def test_the_parts_of_a_message_are_told_apart() -> None:
     assert kinds == [(FIRST_BOOT, True), (EVERY_BOOT, True), ("text/cloud-config", False)]
 
 
-def test_a_part_for_each_boot_runs_at_each_boot_and_the_others_at_the_first(directory: InstanceDir) -> None:
+def test_a_part_for_each_boot_runs_at_each_boot_and_the_others_after_it_at_the_first(directory: InstanceDir) -> None:
+    """cloud-init's scripts-per-boot come before scripts-user, whatever their order in the message."""
     text = mime((FIRST_BOOT, FIRST), (EVERY_BOOT, EVERY))
     assert boot(directory, text) == ["running", "done"]
-    assert boots(directory) == ["first", "every"]
+    assert boots(directory) == ["every", "first"]
     assert boot(directory, text) == ["running", "done"]
-    assert boots(directory) == ["first", "every", "every"]
+    assert boots(directory) == ["every", "first", "every"]
     assert "ü" in directory.console.read_text()
 
 
