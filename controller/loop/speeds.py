@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from controller.config.environment import Environment
 from controller.config.load import read_yaml
 from controller.domain.errors import ConfigError
 from controller.loop.job import Job
+from controller.observe.credits.burstable import other_modes
 from controller.record import known_durations as durations
 from controller.record import known_speeds as speeds
 from controller.record.journal import Journal
 
 
 def recall_speeds(job: Job) -> None:
-    """Keeps in the journal, once in a run, the speeds that earlier runs of the same model and batch have measured."""
+    """Keeps in the journal, once in a run, the speeds that earlier runs of the same model and batch have measured.
+
+    Speeds that last are other ones in another mode of CPU credits, and count for the same modes only.
+    """
     if job.journal.recalled() is not None:
         return
     environment, known = job.environment, {}
     training = environment.settings.training
+    modes = other_modes({name: made.cpu_credits for name, made in job.cluster.made.outputs.flavors.items()})
+    of_modes = [json.dumps(modes, sort_keys=True).encode()] if modes else []
     name = speeds.circumstances(
         read_yaml(environment.path(training.config)),
         job.cluster.instances.head().image_id or "",
-        [_content(environment.path(file)) for file in training.speeds_depend_on],
+        [*(_content(environment.path(file)) for file in training.speeds_depend_on), *of_modes],
     )
     try:
         known = speeds.recall(environment.speeds_file, name, job.clock.now())

@@ -6,6 +6,7 @@ No API of EC2 tells the baseline of a type (DescribeInstanceTypes tells only tha
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -82,6 +83,20 @@ def with_credits(flavor: Flavor, cpu_credits: str | None) -> Flavor:
         is_unlimited=is_unlimited,
         surplus_usd_per_vcpu_hour=known.surplus_usd_per_vcpu_hour,
     )
+
+
+def other_modes(asked: Mapping[str, str | None]) -> dict[str, str]:
+    """Returns the modes that are not AWS's default ones, by instance type.
+
+    Args:
+        asked: By instance type the mode that its launch template asks for; None: AWS's default.
+    """
+    known = {name: (burstable(name), mode) for name, mode in asked.items()}
+    return {
+        name: mode
+        for name, (kind, mode) in known.items()
+        if kind is not None and mode is not None and (mode == UNLIMITED) != kind.is_unlimited
+    }
 
 
 def surplus_usd_per_hour(instance_type: str, cpu_credits: str | None, told: Credits | None) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controller.domain import Credits, Flavor
-from controller.observe.credits.burstable import burstable, surplus_usd_per_hour, with_credits
+from controller.observe.credits.burstable import burstable, other_modes, surplus_usd_per_hour, with_credits
 
 SIZES = ("nano", "micro", "small", "medium", "large", "xlarge", "2xlarge")
 BASELINES = {
@@ -72,3 +72,16 @@ def test_a_node_pays_for_surplus_credits_when_its_own_are_spent() -> None:
 
 def test_surplus_credits_show_the_mode_that_an_account_has_chosen() -> None:
     assert surplus_usd_per_hour("t2.medium", None, Credits(0.0, 5.0, 0.0)) == pytest.approx(0.08)
+
+
+@pytest.mark.parametrize(
+    ("asked", "others"),
+    [
+        ({"t3.medium": None, "t2.medium": None, "c5.large": None}, {}),
+        ({"t3.medium": "unlimited", "t2.medium": "standard"}, {}),
+        ({"t3.medium": "standard", "t2.medium": "unlimited"}, {"t3.medium": "standard", "t2.medium": "unlimited"}),
+        ({"c5.large": "unlimited"}, {}),
+    ],
+)
+def test_modes_that_are_not_aws_s_default_are_told(asked: dict[str, str | None], others: dict[str, str]) -> None:
+    assert other_modes(asked) == others
