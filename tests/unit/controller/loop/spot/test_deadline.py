@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 
 from controller.domain import Decision, MovePhase
 from controller.domain.reasons.spot import NodesTakenBack, OnDemandForDeadline, WaitsForSpot
+from controller.edges.terraform import Outputs
 from controller.loop.decide_settings import make_decider
+from controller.loop.spot import deadline
 from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import KilledError, World
+from tests.unit.controller.world.terraform import WorldTerraform
 
 START = 1_800_000_000.0
 SPOT, ON_DEMAND = "c5.large", "c5.xlarge"
@@ -155,3 +159,17 @@ def test_a_controller_that_is_killed_while_it_waits_keeps_the_deadline(tmp_path:
     again.decide = make_decider(again.environment, again.cluster, "cheapest-fleet")
     assert again.optimizer.run()["status"] == "finished"
     assert run.world.now < START + 2600.0 and not run.world.violations
+
+
+def test_it_reckons_with_traffic_between_zones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zones: list[int] = []
+    outputs = WorldTerraform.outputs
+
+    def in_two_zones(terraform: WorldTerraform) -> Outputs | None:
+        found = outputs(terraform)
+        return None if found is None else replace(found, zones=2)
+
+    monkeypatch.setattr(WorldTerraform, "outputs", in_two_zones)
+    monkeypatch.setattr(deadline, "advice", lambda situation: zones.append(situation.settings.zones))
+    Run(tmp_path, 3000.0, gone=((100.0, 700.0),)).to_the_end()
+    assert zones and {*zones} == {2}
