@@ -150,8 +150,9 @@ def test_the_controller_asks_for_prices_as_on_aws(cloud: LocalCloud, monkeypatch
 
 
 def test_an_instance_passes_through_the_states_of_ec2_and_is_forgotten(cloud: LocalCloud) -> None:
-    instance_id = cloud.run()
-    assert cloud.state(instance_id) == "pending"
+    launched = cloud.launch()
+    instance_id = launched["InstanceId"]
+    assert launched["State"]["Name"] == "pending"
     wait_until(lambda: cloud.state(instance_id) == "running", "running")
     answer = cloud.ec2.terminate_instances(InstanceIds=[instance_id])["TerminatingInstances"][0]
     assert (answer["PreviousState"]["Name"], answer["CurrentState"]["Name"]) == ("running", "shutting-down")

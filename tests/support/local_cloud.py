@@ -210,11 +210,15 @@ class LocalCloud:
 
     def run(self, **entries: Any) -> str:
         """Launches one instance, and returns its id."""
+        return str(self.launch(**entries)["InstanceId"])
+
+    def launch(self, **entries: Any) -> dict[str, Any]:
+        """Launches one instance, and returns it as RunInstances answers."""
         request = {
             "ImageId": IMAGE, "InstanceType": "t3.micro", "KeyName": "tests", "SubnetId": self.subnet,
             "MinCount": 1, "MaxCount": 1, **entries,
         }  # fmt: skip
-        return str(self.ec2.run_instances(**request)["Instances"][0]["InstanceId"])
+        return dict(self.ec2.run_instances(**request)["Instances"][0])
 
     def describe(self, instance_id: str) -> dict[str, Any]:
         """Returns an instance as DescribeInstances shows it."""

@@ -14,6 +14,7 @@ from mxnet import autograd
 from trainer.model import build as model
 from trainer.model import r_drop
 from trainer.model.kernels import library, processor
+from trainer.model.positions import PADDING
 from trainer.model.reference_loss import ReferenceTransformer
 from trainer.model.transformer import ModelError, TranslationModel
 from trainer.settings.model import Architecture, ModelSettings
@@ -294,8 +295,9 @@ def test_an_id_outside_the_vocabulary_is_an_error(wrong: int, column: int) -> No
 
 @needs_kernels
 def test_sentences_longer_than_the_model_takes_are_an_error() -> None:
-    with pytest.raises(mx.MXNetError, match="max_length"):
-        model.build(SMALL, VOCABULARY).loss(*batch(0, 2, 41, 10))[0].asscalar()
+    model.build(SMALL, VOCABULARY).loss(*batch(0, 2, 40 + PADDING, 10))[0].asscalar()
+    with pytest.raises(mx.MXNetError, match="longer than the encoded positions"):
+        model.build(SMALL, VOCABULARY).loss(*batch(0, 2, 41 + PADDING, 10))[0].asscalar()
 
 
 @needs_kernels
