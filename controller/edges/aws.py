@@ -16,6 +16,9 @@ from controller.domain import Instance
 from controller.domain.errors import AwsError
 from controller.domain.reasons.moving import AwsFailed
 
+AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+"""What a call of boto3 raises where AWS refuses, cannot be reached, or answers what botocore cannot read."""
+
 CLUSTER_TAG, ROLE_TAG, FLAVOR_TAG = "centavo:cluster", "centavo:role", "centavo:flavor"
 PROTECTABLE = ("InService", "EnteringStandby", "Standby")
 """The states in which EC2 changes an instance's protection; it refuses the whole call for one in another state."""
@@ -222,13 +225,10 @@ def client_config() -> Config:
 
 
 def speak(purpose: str, call: Callable[[], Result]) -> Result:
-    """Returns what the call gives. Raises AwsError where it fails; `purpose` says what AWS did not do then.
-
-    An answer that botocore cannot read, such as a load balancer's plain text, is a failure like others.
-    """
+    """Returns what the call gives. Raises AwsError where it fails; `purpose` says what AWS did not do then."""
     try:
         return call()
-    except (ClientError, BotoCoreError, ResponseParserError) as error:
+    except AWS_ERRORS as error:
         raise AwsError(
             f"AWS did not {purpose}: {error}",
             SET_THE_CLOCK if _is_for_the_clock(error) else CHECK_ACCESS,

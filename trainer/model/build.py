@@ -11,7 +11,7 @@ import mxnet as mx
 from trainer.model.allocation import reuse_memory
 from trainer.model.fused_graph import output_fits_tiles
 from trainer.model.kernels import library, processor
-from trainer.model.positions import PADDING, sinusoids
+from trainer.model.positions import sinusoids
 from trainer.model.tiles import use_tiles
 from trainer.model.transformer import FORMAT, METADATA_FILE, ModelError, TranslationModel
 from trainer.settings.model import ModelSettings
@@ -53,7 +53,6 @@ def build(
     """
     reuse_memory()
     device = device or mx.cpu()
-    units = settings.architecture().units
     _check_precision(settings.precision, device)
     if settings.precision == "bfloat16":
         use_tiles()
@@ -63,7 +62,7 @@ def build(
     model = TranslationModel(settings, vocab_size, fused, separate)
     mx.random.seed(settings.seed)
     model.network.initialize(mx.init.Xavier(magnitude=3.0), ctx=device)
-    positions = mx.nd.array(sinusoids(settings.max_length + PADDING, units))
+    positions = mx.nd.array(sinusoids(*model.network.encoder.position_weight.shape))
     for block in (model.network.encoder, model.network.decoder):
         block.position_weight.set_data(positions)
     ids, length = mx.nd.ones((1, 2), ctx=device, dtype="int32"), mx.nd.array([2.0], ctx=device)

@@ -16,6 +16,7 @@ from trainer.storage.s3_upload import upload
 from trainer.storage.storage import StorageError, check_size
 
 BUFFER_BYTES = 1 << 20
+AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError)
 
 
 class S3Storage:
@@ -39,11 +40,9 @@ class S3Storage:
         where = f"{self.location}/{name}"
         try:
             stream = S3Stream(self._client, self._bucket, self._prefix + name, where)
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
+        except AWS_ERRORS as error:
+            if _is_missing(error):
                 return None
-            raise StorageError(f"{where} cannot be read: {error}") from error
-        except (BotoCoreError, ResponseParserError) as error:
             raise StorageError(f"{where} cannot be read: {error}") from error
         return io.BufferedReader(stream, BUFFER_BYTES)
 
@@ -53,13 +52,11 @@ class S3Storage:
             answer = self._client.get_object(Bucket=self._bucket, Key=self._prefix + name)
             check_size(f"{self.location}/{name}", answer["ContentLength"], most_bytes)
             return bytes(answer["Body"].read())
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
-                return None
-            raise StorageError(f"{self.location}/{name} cannot be read: {error}") from error
         except StorageError:
             raise
         except Exception as error:
+            if _is_missing(error):
+                return None
             raise StorageError(f"{self.location}/{name} cannot be read: {error}") from error
 
     def names(self, prefix: str = "") -> list[str]:
@@ -79,8 +76,12 @@ class S3Storage:
     def _call(self, done: str, name: str, call: Any) -> Any:
         try:
             return call(self._prefix + name)
-        except (BotoCoreError, ClientError, ResponseParserError) as error:
+        except AWS_ERRORS as error:
             raise StorageError(f"{self.location}/{name} cannot be {done}: {error}") from error
+
+
+def _is_missing(error: Exception) -> bool:
+    return isinstance(error, ClientError) and error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404")
 
 
 def _s3_client() -> Any:

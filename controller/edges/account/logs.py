@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 
 from controller.domain.errors import AwsError
 from controller.domain.reasons.moving import AwsFailed
-from controller.edges.aws import Result, client_config
+from controller.edges.aws import AWS_ERRORS, Result, client_config
 from controller.shipping.streams import stream
 
 REFUSED = ("AccessDeniedException", "AccessDenied", "UnrecognizedClientException")
@@ -95,7 +94,7 @@ class Logs:
     def _speak(self, action: str, call: Callable[[], Result]) -> Result:
         try:
             return call()
-        except (ClientError, BotoCoreError, ResponseParserError) as error:
+        except AWS_ERRORS as error:
             raise self._explained(action, error) from error
 
     def _explained(self, action: str, error: Exception) -> AwsError:

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
-from controller.edges.aws import client_config
+from controller.edges.aws import AWS_ERRORS, client_config
 
 BATCH = 100
 """As many actions as one call of the simulator gets, so that its answer fits one page."""
@@ -48,7 +46,7 @@ def refused_actions(region: str, actions: Sequence[str]) -> list[str] | None:
             )
             results = [result for page in pages for result in page["EvaluationResults"]]
             refused += [result["EvalActionName"] for result in results if result["EvalDecision"] != "allowed"]
-    except (ClientError, BotoCoreError, ResponseParserError):
+    except AWS_ERRORS:
         return None
     return refused
 

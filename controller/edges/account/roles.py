@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
-from controller.edges.aws import client_config
+from controller.edges.aws import AWS_ERRORS, client_config
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ def role_of(region: str, instance_id: str) -> str | None:
         found = ec2.describe_instances(InstanceIds=[instance_id])["Reservations"][0]["Instances"][0]
         name = found["IamInstanceProfile"]["Arn"].rpartition("/")[2]
         return str(iam.get_instance_profile(InstanceProfileName=name)["InstanceProfile"]["Roles"][0]["Arn"])
-    except (ClientError, BotoCoreError, ResponseParserError, KeyError, IndexError):
+    except (*AWS_ERRORS, KeyError, IndexError):
         return None
 
 
@@ -43,7 +41,7 @@ def refused_to(region: str, role: str, needs: Iterable[Need]) -> list[Need] | No
     iam: Any = boto3.client("iam", region_name=region, config=client_config())
     try:
         return [need for need in needs if not _is_allowed(iam, role, need)]
-    except (ClientError, BotoCoreError, ResponseParserError):
+    except AWS_ERRORS:
         return None
 
 

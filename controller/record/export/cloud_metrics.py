@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 from prometheus_client import CollectorRegistry
 
-from controller.edges.aws import client_config
+from controller.edges.aws import AWS_ERRORS, client_config
 from controller.record.export.repeating import repeating
 
 NAMESPACE = "Centavo"
@@ -117,7 +115,7 @@ class CloudMetrics:
                 client = client or _client(self.region)
                 client.put_metric_data(Namespace=NAMESPACE, MetricData=as_data(self.all(progress), cluster))
                 trouble = ""
-            except (ClientError, BotoCoreError, ResponseParserError) as error:
+            except AWS_ERRORS as error:
                 if not trouble:
                     self.tell(f"CloudWatch does not take metrics: {error}")
                 client, trouble = None, str(error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ from controller.domain import Decision, Fleet, MovePhase, NoticeKind, Price, Ver
 from controller.domain.prices.price import floor_name
 from controller.domain.reasons import Said
 from controller.domain.reasons.spot import NodesTakenBack
-from controller.edges.terraform import FlavorOutput, Outputs
+from controller.edges.terraform import Outputs
 from controller.record.live.reporter import PlainReporter
 from tests.unit.controller.harness import SETTINGS, SPEEDS, Controller, new_world
 from tests.unit.controller.world import World
-from tests.unit.controller.world.terraform import WorldTerraform
 
 ALL_SPOT = tuple(SPEEDS)
 FLEET = {"c5.large": 3}
@@ -215,17 +213,9 @@ def test_a_controller_that_begins_anew_knows_of_the_shortage(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("mode", "flavor"), [(None, "t2.medium"), ("unlimited", "c5.xlarge")])
-def test_a_pool_is_as_dear_as_its_nodes_are_with_surplus_credits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None, flavor: str
-) -> None:
+def test_a_pool_is_as_dear_as_its_nodes_are_with_surplus_credits(tmp_path: Path, mode: str | None, flavor: str) -> None:
     """A t2.medium of $0.0464 costs $0.1264 an hour where it may spend credits that it has not earned."""
-    flavor_of = WorldTerraform._flavor
-
-    def in_mode(terraform: WorldTerraform, name: str) -> FlavorOutput:
-        return replace(flavor_of(terraform, name), cpu_credits=mode if name == "t2.medium" else None)
-
-    monkeypatch.setattr(WorldTerraform, "_flavor", in_mode)
-    run = Run(tmp_path, interrupt_one)
+    run = Run(tmp_path, interrupt_one, cpu_credits={"t2.medium": mode} if mode else {})
     run.controller.prices["c5.xlarge"] = Price("c5.xlarge", 0.1)
     run.to_the_end()
     assert run.controller.journal.moves()[0].target == Fleet({"c5.large": 2, flavor: 1})

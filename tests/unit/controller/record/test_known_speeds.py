@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,10 @@ import pytest
 
 from controller.decide import DecisionInput
 from controller.domain import Decision, FlavorEstimate, History
-from controller.edges.terraform import FlavorOutput
 from controller.record.journal import Journal
 from controller.record.known_speeds import MAX_AGE_S, SpeedsError, circumstances, keep, recall
 from tests.unit.controller.harness import SETTINGS, Controller, new_world
 from tests.unit.controller.world import World
-from tests.unit.controller.world.terraform import WorldTerraform
 
 NOW = 1_800_000_000.0
 TRAINING = {"model": {"preset": "tiny"}, "batch": {"tokens": 600}, "vocabulary": {"size": 600}, "stop": {"steps": 9}}
@@ -203,15 +200,10 @@ def test_a_change_of_a_file_that_speeds_depend_on_makes_old_ones_unknown(
 
 @pytest.mark.parametrize(("mode", "is_known"), [(None, True), ("standard", True), ("unlimited", False)])
 def test_speeds_in_one_mode_of_cpu_credits_are_not_those_in_another(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None, is_known: bool
+    world: World, tmp_path: Path, mode: str | None, is_known: bool
 ) -> None:
     """A T2 that may spend surplus credits keeps its full speed; in standard mode, AWS's default for T2, it doesn't."""
     histories_of(Controller(world, tmp_path))
-    flavor_of = WorldTerraform._flavor
-
-    def in_mode(terraform: WorldTerraform, flavor: str) -> FlavorOutput:
-        return replace(flavor_of(terraform, flavor), cpu_credits=mode if flavor == "t2.medium" else None)
-
-    monkeypatch.setattr(WorldTerraform, "_flavor", in_mode)
-    histories = histories_of(Controller(new_world(now=NOW + 86400), tmp_path))
+    later = new_world(now=NOW + 86400, cpu_credits={"t2.medium": mode} if mode else {})
+    histories = histories_of(Controller(later, tmp_path))
     assert any(history.earlier_speeds for history in histories) is is_known

@@ -117,7 +117,8 @@ class WorldTerraform:
 
     def _flavor(self, flavor: str) -> FlavorOutput:
         market = "spot" if flavor in self.world.on_spot else "on-demand"
-        return FlavorOutput(f"c-{flavor}", market, MAX_NODES, 2, 4 << 30)
+        mode = self.world.cpu_credits.get(flavor)
+        return FlavorOutput(f"c-{flavor}", market, MAX_NODES, 2, 4 << 30, cpu_credits=mode)
 
 
 def _new_head() -> dict[str, Any]:

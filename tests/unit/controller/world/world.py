@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ class World(Calls, Training):
         never_answers: Flavors whose new nodes never answer SSH.
         fails_to_configure: Flavors whose nodes can't be prepared.
         on_spot: Flavors that are bought on spot.
+        cpu_credits: By flavor the mode of CPU credits that its nodes are launched in, where it is not AWS's default.
         at_each_tick: Called after each second or part of one, with how long it was.
     """
 
@@ -38,6 +40,7 @@ class World(Calls, Training):
     never_answers: set[str] = field(default_factory=set)
     fails_to_configure: set[str] = field(default_factory=set)
     on_spot: tuple[str, ...] = ()
+    cpu_credits: Mapping[str, str] = field(default_factory=dict)
     at_each_tick: list[Any] = field(default_factory=list)
 
     def advance(self, seconds: float) -> None:
